@@ -116,7 +116,9 @@ fn add_to(properties: &mut Map<String, Value>, owner: &str, tables: &[&[Word]]) 
         if let Some(word) = found {
             property.insert("title".to_owned(), word.title.into());
             let mut hints = word.hints(order);
-            if let (Some(hints), Some(Value::Object(given))) = (hints.as_object_mut(), property.remove("x-ui")) {
+            if let (Some(hints), Some(Value::Object(given))) =
+                (hints.as_object_mut(), property.remove("x-ui"))
+            {
                 hints.extend(given);
             }
             property.insert("x-ui".to_owned(), hints);

@@ -14,7 +14,7 @@ import { kindOf, resolve, type Schema } from "../form/schema";
 import { withoutSecrets } from "../form/secrets";
 import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack, useSubmitKey } from "../kit";
 import { useWords } from "../words";
-import { Answer, RawAnswer, Request, Timing } from "./answer";
+import { Answer, blamed, RawAnswer, Request, Timing } from "./answer";
 
 type Args = Record<string, unknown>;
 
@@ -47,7 +47,7 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   const onKeyDown = useSubmitKey(run);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    run();
+    if (!action.isBusy) run();
   };
   return (
     <Stack gap="loose">
@@ -105,6 +105,7 @@ function Arguments({ schema, value, onValue, problems }: ArgumentsProps) {
 function Result({ answer }: { answer: CallAnswer }) {
   const words = useWords();
   const { inspection } = answer;
+  const failure = answer.isError ? (answer.error?.code ?? words.state.failed) : null;
   return (
     <Stack gap="loose">
       <Split>
@@ -114,7 +115,7 @@ function Result({ answer }: { answer: CallAnswer }) {
       <Split>
         <Request inspection={inspection} />
         <Stack>
-          {inspection?.steps && <Timing label={words.trying.timing} steps={inspection.steps} />}
+          {inspection?.steps && <Timing label={words.trying.timing} steps={blamed(inspection.steps, failure)} />}
           {inspection?.audit_id && <Link to={`/ui/calls/${inspection.audit_id}`}>{words.trying.inspect}</Link>}
         </Stack>
       </Split>

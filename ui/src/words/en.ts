@@ -149,6 +149,8 @@ export const en = {
     draft: "draft",
   },
   conflict: {
+    onlyTheirs: "Only in theirs",
+    onlyMine: "Only in mine",
     title: "Changed meanwhile",
     detail: "Somebody else has saved another version since you opened this one.",
     theirs: "Take theirs",

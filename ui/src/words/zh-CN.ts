@@ -144,6 +144,8 @@ export const zhCN: Words = {
     draft: "草稿",
   },
   conflict: {
+    onlyTheirs: "仅在对方版本中",
+    onlyMine: "仅在我的版本中",
     title: "内容已被他人修改",
     detail: "在您打开之后，有人保存了另一个版本。",
     theirs: "采用对方的",
