@@ -176,6 +176,7 @@ test("problems of the YAML stand below it", async ({ page }) => {
 /** UI-11: what a flow takes is asked for by fields, as its inputs say. */
 test("inputs of a run are a form", async ({ page }) => {
   const id = `inputs${Date.now()}`;
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the flow's own expressions
   const source = 'inputs: {orderId: int, note: "string?"}\nnodes: {a: {with: "${orderId}"}}\noutput: "${orderId}"\n';
   await rest("POST", "/flows", { id, source });
   await page.goto(`${url()}/ui/flows/${id}`);

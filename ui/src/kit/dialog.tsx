@@ -58,10 +58,17 @@ export function Dialog({ title, open, onClose, children, wide, onSubmit }: Dialo
   );
 }
 
-type DeleteProps = { what: string; onDelete: () => Promise<unknown> | unknown; detail?: string; label?: string };
+type DeleteProps = {
+  what: string;
+  onDelete: () => Promise<unknown> | unknown;
+  detail?: string;
+  label?: string;
+  /** Another question than whether to delete it. */
+  question?: string;
+};
 
 /** The button "Delete" and its question; nothing goes without a yes. */
-export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
+export function DeleteButton({ what, onDelete, detail, label, question }: DeleteProps) {
   const words = useWords();
   const [open, setOpen] = useState(false);
   return (
@@ -73,7 +80,7 @@ export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
         <AlertDialog.Overlay className={css.veil} />
         <AlertDialog.Content className={css.dialog}>
           <AlertDialog.Title asChild>
-            <h2>{words.ask.delete(visible(cut(what)))}</h2>
+            <h2>{question ?? words.ask.delete(visible(cut(what)))}</h2>
           </AlertDialog.Title>
           <AlertDialog.Description>{detail ?? words.ask.forEver}</AlertDialog.Description>
           <div style={{ display: "flex", gap: "inherit", justifyContent: "flex-end" }}>
@@ -82,7 +89,7 @@ export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
             </AlertDialog.Cancel>
             <AlertDialog.Action asChild>
               <Button look="danger" onClick={() => onDelete()}>
-                {words.act.delete}
+                {label ?? words.act.delete}
               </Button>
             </AlertDialog.Action>
           </div>

@@ -101,6 +101,7 @@ export const zhCN: Words = {
     restored: "已恢复",
   },
   ask: {
+    rotate: "使用旧密钥的客户端将立即被拒绝。",
     delete: (what) => `删除 ${what}？`,
     forEver: "此操作无法撤销。",
     deleteService: "指向它的工具、入口和流程将停止工作。",

@@ -1,7 +1,7 @@
 // The editor of an HTTP tool: the request on the left, what becomes of its answer on the right, as one types.
 import type { Problem } from "../../api/error";
 import { Editor } from "../../editor";
-import { Region, SelectField, Split, Stack, TextField } from "../../kit";
+import { FieldError, Region, SelectField, Split, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
 import { useKept } from "../kept";
 import { Parameters } from "./parameters";
@@ -59,14 +59,21 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
           prefix={join(prefix, "parameters")}
         />
         <Region title={words.http.template}>
-          <Editor label={words.http.template} language="text" value={template} onValue={set("response_template")} />
+          <Editor
+            label={words.http.template}
+            language="text"
+            value={template}
+            onValue={set("response_template")}
+            error={error("response_template")}
+          />
+          {error("response_template") && <FieldError>{error("response_template") ?? ""}</FieldError>}
         </Region>
       </Stack>
       <Stack>
         <Region title={words.http.sample} actions={<FetchSample of={sample} value={value} onSample={setAnswer} />}>
           <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
         </Region>
-        <Rendered template={template} sample={answer} error={error("response_template")} />
+        <Rendered template={template} sample={answer} />
       </Stack>
     </Split>
   );
