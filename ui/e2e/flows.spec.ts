@@ -119,3 +119,71 @@ test("the step's panel is used by Tab alone and keeps every comment", async ({ p
   expect(source).toContain("# what is looked for");
   expect(source).toMatch(/next:[\s\S]*b[\s\S]*c/);
 });
+
+/** UI-11: a run is looked at until somebody closes it; then its failed step is edited like any other. */
+test("a run that is shown can be closed, and its failed step edited", async ({ page }) => {
+  const id = `closed${Date.now()}`;
+  await rest("POST", "/flows", { id, source: 'nodes: {a: {exec: "api://nowhere/get"}}\n' });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  await expect(page.getByRole("main")).toContainText(`flow://${id}`);
+  const run = page.getByRole("button", { name: "Run", exact: true });
+  await run.focus();
+  await page.keyboard.press("Enter");
+  const step = page.getByRole("group", { name: /^Step a/ });
+  await expect(page.getByRole("link", { name: "Open run" })).toBeVisible();
+  await expect(step).toHaveAttribute("data-state", "failed");
+  await expect(run).toBeFocused();
+  await page.getByRole("button", { name: "Close run" }).click();
+  await expect(page).not.toHaveURL(/run=/);
+  await step.click();
+  await expect(page.getByRole("button", { name: "Remove step" })).toBeVisible();
+  await expect(page).toHaveURL(new RegExp(`/ui/flows/${id}`));
+});
+
+/** UI-14: the keyboard stays where it was after "Save", and after a dialog. */
+test("the focus stays where it was", async ({ page }) => {
+  const id = `focus${Date.now()}`;
+  await rest("POST", "/flows", { id, source: "nodes: {a: {with: 1}}\n" });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  const save = page.getByRole("button", { name: "Save" });
+  await save.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
+  await expect(save).toBeFocused();
+  const add = page.getByRole("button", { name: "Add step" });
+  await add.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog", { name: "Add step" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(add).toBeFocused();
+});
+
+/** UI-11: why a text is no YAML, and what is wrong with a flow, is said below it, with the way to its line. */
+test("problems of the YAML stand below it", async ({ page }) => {
+  const id = `marks${Date.now()}`;
+  await rest("POST", "/flows", { id, source: "nodes:\n  a: {with: 1}\n" });
+  await page.goto(`${url()}/ui/flows/${id}?tab=yaml`);
+  const yaml = page.getByRole("textbox", { name: "YAML" });
+  await yaml.focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("  b: {with: [1");
+  const problem = page.getByRole("list", { name: "Problems" }).getByRole("button").first();
+  await expect(problem).toContainText(/Line \d+: /);
+  await problem.press("Enter");
+  await expect(yaml).toBeFocused();
+});
+
+/** UI-11: what a flow takes is asked for by fields, as its inputs say. */
+test("inputs of a run are a form", async ({ page }) => {
+  const id = `inputs${Date.now()}`;
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the flow's own expressions
+  const source = 'inputs: {orderId: int, note: "string?"}\nnodes: {a: {with: "${orderId}"}}\noutput: "${orderId}"\n';
+  await rest("POST", "/flows", { id, source });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Inputs" });
+  await dialog.getByRole("textbox", { name: "orderId" }).fill("7");
+  await dialog.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("link", { name: "Open run" }).click();
+  await expect(page.getByRole("region", { name: "Input", exact: true })).toContainText('"orderId": 7');
+});

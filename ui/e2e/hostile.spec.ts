@@ -48,6 +48,27 @@ test("hostile names of services and flows stay in their places", async ({ page }
   }
 });
 
+/** UI-19: a name that nobody has, of three thousand letters, and one that turns round what stands beside it. */
+test("hostile names of calls and tools stay in their places", async ({ page }) => {
+  const mark = `hostile${Date.now()}`;
+  await rest("POST", "/call", { uri: `api://${mark}/${"y".repeat(3000)}`, arguments: {} }).catch(() => undefined);
+  const turned = `${mark} \u202egnp.exe`;
+  await rest("POST", "/mcp", { name: turned });
+  for (const size of [1280, 390]) {
+    await page.setViewportSize({ width: size, height: 800 });
+    for (const path of ["/", "/ui/calls", "/ui/tools", "/ui/doors"]) {
+      await page.goto(url() + path);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+      const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(sideways, `${path} at ${size}`).toBeLessThanOrEqual(0);
+    }
+  }
+  const link = page.getByRole("link", { name: `${mark} ⟨U+202E⟩gnp.exe` });
+  await expect(link).toBeVisible();
+  expect(await link.locator("bdi").evaluate((name) => getComputedStyle(name).unicodeBidi)).toBe("isolate");
+});
+
 /** A megabyte is shown in part, at once, and the page goes on. */
 test("an answer of a megabyte does not stop the page", async ({ page }) => {
   const text = "<script>document.title='pwned'</script>".repeat(27_000);

@@ -5,6 +5,7 @@ import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "./api/error";
+import { askBeforeLeaving } from "./form/kept";
 import "./kit/tokens.css";
 import "./kit/base.css";
 import "./kit/editor.css";
@@ -17,6 +18,7 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"
 if (nonce) setNonce(nonce);
 applyTheme();
 applyLanguage();
+askBeforeLeaving();
 
 /** What was refused will be refused again; what could not be reached may be back soon. */
 function isWorthRetrying(count: number, error: unknown): boolean {

@@ -73,7 +73,8 @@ impl Word {
     }
 }
 
-/// The schema with what the words say about its fields: `title` and `x-ui`. The first table that has a field counts.
+/// The schema with what the words say about its fields: `title` and `x-ui`. The first table that has a field counts; what
+/// a field says in its own `x-ui` stays.
 #[must_use]
 pub fn with_words(schema: &Value, tables: &[&[Word]]) -> Value {
     let mut schema = schema.clone();
@@ -114,7 +115,13 @@ fn add_to(properties: &mut Map<String, Value>, owner: &str, tables: &[&[Word]]) 
         let found = all().find(|word| of_owner(&word)).or_else(|| all().find(|word| word.field == name));
         if let Some(word) = found {
             property.insert("title".to_owned(), word.title.into());
-            property.insert("x-ui".to_owned(), word.hints(order));
+            let mut hints = word.hints(order);
+            if let (Some(hints), Some(Value::Object(given))) =
+                (hints.as_object_mut(), property.remove("x-ui"))
+            {
+                hints.extend(given);
+            }
+            property.insert("x-ui".to_owned(), hints);
         }
     }
 }
@@ -144,5 +151,12 @@ mod tests {
         assert_eq!(part["type"]["x-ui"]["advanced"], true);
         assert_eq!(part["type"]["default"]["properties"]["url"], json!({}), "a value is no schema");
         assert_eq!(root["part"].get("title"), None, "nobody has a word for it");
+    }
+
+    #[test]
+    fn what_a_field_says_of_itself_stays() {
+        let schema = json!({ "properties": { "type": { "x-ui": { "when": { "url": ["a"] } } } } });
+        let hints = &with_words(&schema, &[SHARED])["properties"]["type"]["x-ui"];
+        assert_eq!((&hints["when"], &hints["zh"]["title"]), (&json!({ "url": ["a"] }), &json!("类型")));
     }
 }

@@ -1,6 +1,6 @@
 // Agents: services of type `agent`, asked in a conversation whose answer comes as it is written.
 import { queryOptions } from "@tanstack/react-query";
-import { address, send } from "./client";
+import { address, send, unreached } from "./client";
 import { ApiError } from "./error";
 import { get } from "./raw";
 import type { Agent } from "./types";
@@ -38,7 +38,7 @@ async function* askAgent(id: string, body: object, signal: AbortSignal): AsyncGe
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(unreached);
     if (done) return;
     text += value;
     const blocks = text.split(/\r?\n\r?\n/);

@@ -55,7 +55,7 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
 }
 
 /** Whoever stopped waiting knows why nothing came; everybody else is told that nobody answers. */
-function unreached(cause: unknown): never {
+export function unreached(cause: unknown): never {
   if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
   throw new ApiError("NETWORK", 0, "NETWORK");
 }

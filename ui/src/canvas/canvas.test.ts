@@ -29,7 +29,7 @@ describe("drawing", () => {
     ]);
     expect(graph?.edges).toContainEqual({ from: "order", to: "lost", kind: "fail" });
     expect(graph?.edges).toContainEqual({ from: "big", to: "ship", kind: "else" });
-    expect(graph?.hasInputs).toBe(true);
+    expect(graph?.inputs).toMatchObject({ type: "object" });
   });
 
   it("marks the line of what is no YAML", () => {
@@ -178,5 +178,31 @@ describe("undo", () => {
     expect(undo(undo(history)).now).toBe("a");
     expect(redo(undo(undo(history))).now).toBe("abc");
     expect(undo(begin("a")).now).toBe("a");
+  });
+});
+
+/** UI-12: inputs become fields, however they are written. */
+it("reads the types of inputs", () => {
+  const source = `inputs:
+  orderId: int
+  note: "string? = 'x'"
+  lines: "Line[]"
+  tags: "string[]"
+  top: {type: integer, maximum: 50, default: 10}
+  pin: {type: string, secret: true}
+  to: {city: text, zip: int?}
+nodes: {}
+`;
+  expect(parse(source).graph?.inputs).toMatchObject({
+    required: ["orderId", "lines", "tags", "pin", "to"],
+    properties: {
+      orderId: { type: "integer" },
+      note: { type: "string" },
+      lines: { type: "array", items: {} },
+      tags: { type: "array", items: { type: "string" } },
+      top: { type: "integer", maximum: 50 },
+      pin: { writeOnly: true },
+      to: { type: "object", required: ["city"], properties: { zip: { type: "integer" } } },
+    },
   });
 });

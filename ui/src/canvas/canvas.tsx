@@ -3,7 +3,7 @@ import { Background, Controls, type Edge, type Node, ReactFlow, type ReactFlowIn
 import "@xyflow/react/dist/style.css";
 import { useEffect, useMemo, useRef, useState } from "react";
 import css from "../kit/canvas.module.css";
-import { useWords } from "../words";
+import { useWords, type Words } from "../words";
 import type { CanvasProps } from ".";
 import { LaneEdge } from "./lane-edge";
 import { ends, keepPosition, keptPositions, layOut, SIZE } from "./layout";
@@ -32,6 +32,18 @@ function useFit() {
   return { host, props: { onInit: setPlane, onMoveStart, fitViewOptions: FIT } };
 }
 
+/** What the plane says to those who do not see it. */
+const spokenIn = ({ flows }: Words) => ({
+  "node.a11yDescription.default": flows.stepHelp,
+  "node.a11yDescription.keyboardDisabled": flows.stepHelp,
+  "edge.a11yDescription.default": flows.edgeHelp,
+  "controls.ariaLabel": flows.controls,
+  "controls.zoomIn.ariaLabel": flows.zoomIn,
+  "controls.zoomOut.ariaLabel": flows.zoomOut,
+  "controls.fitView.ariaLabel": flows.fit,
+  "handle.ariaLabel": flows.handle,
+});
+
 export default function Canvas(props: CanvasProps) {
   const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onEnter, onConnect, onRemove } = props;
   const words = useWords();
@@ -51,6 +63,7 @@ export default function Canvas(props: CanvasProps) {
       data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onEnter, onRemove, isLocked },
     };
   });
+  const spoken = useMemo(() => spokenIn(words), [words]);
   const known = new Set(graph.steps.map((step) => step.id));
   const edges = graph.edges
     .filter((edge) => known.has(edge.to))
@@ -61,7 +74,7 @@ export default function Canvas(props: CanvasProps) {
         data: { lanes: lanes[ends(edge)] },
         source: edge.from,
         target: edge.to,
-        label: edge.kind === "next" ? undefined : edge.kind,
+        label: edge.kind === "next" ? undefined : words.flows.edges[`on_${edge.kind}`],
         focusable: false,
         className: edge.kind === "fail" ? css.fails : undefined,
       }),
@@ -85,6 +98,7 @@ export default function Canvas(props: CanvasProps) {
         onPaneClick={() => onSelect(null)}
         onNodeDragStop={(_, node) => setMoved(keepPosition(flow, node.id, node.position))}
         onConnect={({ source, target }) => onConnect(source, target)}
+        ariaLabelConfig={spoken}
         proOptions={{ hideAttribution: true }}
       >
         <Background />

@@ -1,6 +1,7 @@
 // A flow's YAML as a syntax tree: what it draws, and edits that leave comments and order alone.
 import { type Document, isMap, isScalar, isSeq, parseDocument, type YAMLMap } from "yaml";
 import type { Mark } from "../editor";
+import { schemaOf } from "./inputs";
 import { writeAt } from "./write";
 
 export type StepKind =
@@ -20,7 +21,8 @@ export type StepKind =
   | "end";
 export type Step = { id: string; kind: StepKind; uri: string; next: string[]; args: unknown };
 export type Edge = { from: string; to: string; kind: "next" | "then" | "else" | "fail" | "case" };
-export type Graph = { steps: Step[]; edges: Edge[]; hasInputs: boolean };
+/** `inputs` is the schema of what a run is given, where it is given something. */
+export type Graph = { steps: Step[]; edges: Edge[]; inputs: Record<string, unknown> | null };
 export type Parsed = { graph: Graph | null; marks: Mark[] };
 
 const KINDS: [string, StepKind][] = [
@@ -73,7 +75,8 @@ function graphOf(document: Document): Graph {
       args: node.args,
     });
   }
-  return { steps, edges, hasInputs: isMap(document.get("inputs")) };
+  const inputs = document.get("inputs");
+  return { steps, edges, inputs: isMap(inputs) ? schemaOf(inputs.toJS(document)) : null };
 }
 
 function kindOf(node: Record<string, unknown>): StepKind {

@@ -45,8 +45,10 @@ export function StepNode({ data }: { data: Data }) {
       onKeyDown={onKeyDown}
     >
       <Handle type="target" position={Position.Left} />
-      <strong>{step.id}</strong>
-      <span className={css.uri}>{step.uri || step.kind}</span>
+      <strong>
+        <bdi>{step.id}</bdi>
+      </strong>
+      <span className={css.uri}>{step.uri || words.flows.kinds[step.kind]}</span>
       {state !== "idle" && <StateBadge state={state} />}
       <Handle type="source" position={Position.Right} />
     </div>

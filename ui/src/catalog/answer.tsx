@@ -84,12 +84,19 @@ export function Request({ inspection }: { inspection: Inspection | null | undefi
   );
 }
 
+/** The steps with a failure that none of them has: then it is the tool itself that answered with it. */
+export function blamed(steps: Step[], failure: string | null | undefined): Step[] {
+  if (!failure || steps.some((step) => step.error)) return steps;
+  return steps.map((step) => (step.name === "call" ? { ...step, error: failure } : step));
+}
+
 export function Timing({ steps, label }: { steps: Step[]; label: string }) {
   const words = useWords();
   const format = useFormat();
+  const nameOf = (name: string) => (words.trying.stepNames as Record<string, string>)[name] ?? name;
   const total = Math.max(1, ...steps.map((step) => step.us));
   const columns: Column<Step>[] = [
-    { id: "name", label: words.trying.step, kind: "nowrap", cell: (step) => step.name },
+    { id: "name", label: words.trying.step, kind: "nowrap", cell: (step) => nameOf(step.name) },
     { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.error ? "failed" : "ok"} /> },
     { id: "us", label: words.field.duration, kind: "number", cell: (step) => format.duration(step.us) },
     {

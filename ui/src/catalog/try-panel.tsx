@@ -9,10 +9,12 @@ import type { CallAnswer, ToolEntry } from "../api/types";
 import { SchemaForm } from "../form";
 import { ActionErrors, useAction } from "../form/action";
 import { JsonEditor } from "../form/json";
+import { useKept } from "../form/kept";
 import { kindOf, resolve, type Schema } from "../form/schema";
+import { withoutSecrets } from "../form/secrets";
 import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack, useSubmitKey } from "../kit";
 import { useWords } from "../words";
-import { Answer, RawAnswer, Request, Timing } from "./answer";
+import { Answer, blamed, RawAnswer, Request, Timing } from "./answer";
 
 type Args = Record<string, unknown>;
 
@@ -20,7 +22,15 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   const words = useWords();
   const may = useMay();
   const schema = useQuery(inputSchema(entry, may));
-  const [args, setArgs] = useState<Args>(first ?? {});
+  const [{ args }, setKept] = useKept<{ args: Args; ran: string }>({
+    place: ["try", entry.uri, JSON.stringify(first)],
+    begin: () => ({ args: first ?? {}, ran: JSON.stringify(first ?? {}) }),
+    isEdited: (typed) => JSON.stringify(typed.args) !== JSON.stringify(first ?? {}),
+    bare: (typed) => ({ ...typed, args: withoutSecrets(typed.args, schema.data ?? {}, first) }),
+    // What was called is on record, and no loss.
+    asks: (typed) => JSON.stringify(typed.args) !== typed.ran,
+  });
+  const setArgs = (args: Args) => setKept((old) => ({ ...old, args }));
   const [answer, setAnswer] = useState<CallAnswer | null>(null);
   const stopper = useRef<AbortController | null>(null);
   const action = useAction(() => {
@@ -30,13 +40,14 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   const run = async () => {
     if (!may("call")) return;
     setAnswer(null);
+    setKept((old) => ({ ...old, ran: JSON.stringify(old.args) }));
     setAnswer((await action.run()) ?? null);
   };
   const isStopped = action.error?.name === "AbortError";
   const onKeyDown = useSubmitKey(run);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    run();
+    if (!action.isBusy) run();
   };
   return (
     <Stack gap="loose">
@@ -94,6 +105,7 @@ function Arguments({ schema, value, onValue, problems }: ArgumentsProps) {
 function Result({ answer }: { answer: CallAnswer }) {
   const words = useWords();
   const { inspection } = answer;
+  const failure = answer.isError ? (answer.error?.code ?? words.state.failed) : null;
   return (
     <Stack gap="loose">
       <Split>
@@ -103,7 +115,7 @@ function Result({ answer }: { answer: CallAnswer }) {
       <Split>
         <Request inspection={inspection} />
         <Stack>
-          {inspection?.steps && <Timing label={words.trying.timing} steps={inspection.steps} />}
+          {inspection?.steps && <Timing label={words.trying.timing} steps={blamed(inspection.steps, failure)} />}
           {inspection?.audit_id && <Link to={`/ui/calls/${inspection.audit_id}`}>{words.trying.inspect}</Link>}
         </Stack>
       </Split>

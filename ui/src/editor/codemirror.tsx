@@ -30,7 +30,16 @@ export default function CodeMirror(props: EditorProps) {
   useEffect(() => {
     view.current?.dispatch({ effects: problem.reconfigure(said(props.error)) });
   }, [props.error]);
+  useEffect(() => show(view.current, props.shown?.line), [props.shown]);
   return <div ref={host} className={props.isTall ? "editor tall" : "editor"} />;
+}
+
+/** Puts the cursor there. */
+function show(view: EditorView | null, line: number | undefined): void {
+  if (!view || line === undefined) return;
+  const { from } = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines));
+  view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  view.focus();
 }
 
 const problem = new Compartment();

@@ -1,6 +1,6 @@
 // The editor for JSON, YAML and templates. Its code comes when the first one is shown.
 import { Suspense } from "react";
-import { Skeleton } from "../kit";
+import { Row, Skeleton, Stack } from "../kit";
 import { lazily } from "../kit/lazily";
 
 export type Mark = { line: number; column?: number | null; message: string; severity?: "error" | "warning" };
@@ -10,6 +10,8 @@ export type EditorProps = {
   onValue?: (text: string) => void;
   language?: "json" | "yaml" | "text";
   marks?: Mark[];
+  /** A line to go to, whenever it is another object. */
+  shown?: { line: number };
   isReadOnly?: boolean;
   isTall?: boolean;
   /** What is wrong with the whole of it; shown by the parent, said here. */
@@ -30,10 +32,18 @@ export function Editor(props: EditorProps) {
   );
 }
 
-export function Diff(props: { label: string; before: string; after: string }) {
+type DiffProps = { label: string; before: string; after: string; onlyBefore: string; onlyAfter: string };
+
+export function Diff({ onlyBefore, onlyAfter, ...of }: DiffProps) {
   return (
-    <Suspense fallback={<Skeleton lines={3} />}>
-      <LazyDiff {...props} />
-    </Suspense>
+    <Stack gap="tight">
+      <Row>
+        <del className="diff-mark">− {onlyBefore}</del>
+        <ins className="diff-mark">+ {onlyAfter}</ins>
+      </Row>
+      <Suspense fallback={<Skeleton lines={3} />}>
+        <LazyDiff {...of} />
+      </Suspense>
+    </Stack>
   );
 }

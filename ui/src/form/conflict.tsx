@@ -10,7 +10,13 @@ export function ConflictDialog({ mine, theirs, onTheirs, onMine, onClose }: Prop
   return (
     <Dialog title={words.conflict.title} open={theirs !== null} onClose={onClose} wide>
       <p>{words.conflict.detail}</p>
-      <Diff label={words.conflict.title} before={theirs ?? ""} after={mine} />
+      <Diff
+        label={words.conflict.title}
+        before={theirs ?? ""}
+        after={mine}
+        onlyBefore={words.conflict.onlyTheirs}
+        onlyAfter={words.conflict.onlyMine}
+      />
       <Row at="end">
         <Button onClick={onTheirs}>{words.conflict.theirs}</Button>
         <Button look="primary" onClick={onMine}>

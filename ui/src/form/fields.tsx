@@ -13,8 +13,9 @@ export type InputProps = Props & { label: string; hint?: string; required: boole
 
 export function ObjectFields({ schema, value, path, onValue }: Props) {
   const { root, whole, language } = useForm();
-  const all = fieldsOf(schema, root, value, whole, language);
-  const fields = all.filter(({ key }) => !isSaidBeside(key, path, root) || getAt(value, [key]) !== undefined);
+  const beside = besideOf(path, root);
+  const all = fieldsOf(schema, root, value, whole, language, beside ? { type: getAt(whole, [beside]) } : {});
+  const fields = all.filter(({ key }) => key !== "type" || !beside || getAt(value, [key]) !== undefined);
   const draw = (field: FormField) => (
     <Input
       key={field.key}
@@ -52,10 +53,10 @@ export function ObjectFields({ schema, value, path, onValue }: Props) {
 }
 
 /** `auth_config` needs no `type` of its own where `auth_type` stands beside it. */
-function isSaidBeside(key: string, path: Path, root: Schema): boolean {
+function besideOf(path: Path, root: Schema): string | null {
   const owner = String(path.at(-1) ?? "");
   const beside = owner.replace(/_config$/, "_type");
-  return key === "type" && beside !== owner && getAt(root, ["properties", beside]) !== undefined;
+  return beside !== owner && getAt(root, ["properties", beside]) !== undefined ? beside : null;
 }
 
 function Advanced({ paths, children }: { paths: Path[]; children: React.ReactNode }) {

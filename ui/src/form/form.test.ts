@@ -114,3 +114,17 @@ describe("fields", () => {
     expect(emptyOf({ type: "object", properties: { a: {} } }, {})).toEqual({});
   });
 });
+
+/** UI-7: of a sign-in only what its type needs is asked for; the type may stand beside the details. */
+it("shows the details of the chosen type", () => {
+  const properties = {
+    token: { type: "string", "x-ui": { when: { type: ["bearer"] } } },
+    username: { type: "string", "x-ui": { when: { type: ["basic"] } } },
+  };
+  const keys = (value: object, beside: object) =>
+    fieldsOf({ properties }, {}, value, {}, "en", { ...beside }).map((field) => field.key);
+  expect(keys({}, { type: "bearer" })).toEqual(["token"]);
+  expect(keys({ type: "basic" }, {})).toEqual(["username"]);
+  // What is there is never hidden.
+  expect(keys({ token: "***" }, { type: "basic" })).toEqual(["token", "username"]);
+});

@@ -2,28 +2,36 @@
 import { useState } from "react";
 import { ApiError } from "../api/error";
 import { useAction } from "./action";
+import { useKept } from "./kept";
 
 type Versioned = { version?: number | null };
 type Of<D extends Versioned, T extends Versioned> = {
+  /** Where the draft is kept while somebody is elsewhere. */
+  place: (string | null)[];
   /** Saves over the version that the draft is based on. */
   save: (draft: D, over: T) => Promise<T>;
   read: () => Promise<T>;
   draftOf: (saved: T) => D;
   write: (draft: D) => string;
+  /** The draft without secrets, other than those that are saved. */
+  bare?: (draft: D, over: T) => D;
   done: string;
 };
 
 /** A draft, its saving, and what the dialog "Changed meanwhile" needs where somebody else was first. */
 export function useGuarded<D extends Versioned, T extends Versioned>(first: T, of: Of<D, T>) {
-  const [base, setBase] = useState(first);
-  const [draft, setDraft] = useState<D>(() => of.draftOf(first));
+  const [{ base, draft }, setKept, forget] = useKept<{ base: T; draft: D }>({
+    place: of.place,
+    begin: () => ({ base: first, draft: of.draftOf(first) }),
+    isEdited: (kept) => of.write(kept.draft) !== of.write(of.draftOf(kept.base)),
+    bare: (kept) => (of.bare ? { ...kept, draft: of.bare(kept.draft, kept.base) } : kept),
+  });
+  const setDraft = (draft: D) => setKept((old) => ({ ...old, draft }));
   const [theirs, setTheirs] = useState<T | null>(null);
-  const show = (next: T) => {
-    setBase(next);
-    setDraft(of.draftOf(next));
-  };
+  const show = (next: T) => setKept({ base: next, draft: of.draftOf(next) });
   const store = async (mine: D, over: T) => {
     const saved = await of.save(mine, over);
+    forget();
     show(saved);
     return saved;
   };
@@ -51,8 +59,7 @@ export function useGuarded<D extends Versioned, T extends Versioned>(first: T, o
     onMine: () => {
       if (!theirs) return;
       const mine = { ...draft, version: theirs.version };
-      setDraft(mine);
-      setBase(theirs);
+      setKept({ base: theirs, draft: mine });
       setTheirs(null);
       void action.run(mine, theirs);
     },

@@ -7,6 +7,7 @@ import { FormContext } from "./context";
 import { ObjectFields } from "./fields";
 import { type Path, parsePath } from "./path";
 import { resolve, type Schema } from "./schema";
+import { useSignedOut, withoutSecrets } from "./secrets";
 
 export type FormValue = Record<string, unknown>;
 type Props = {
@@ -17,6 +18,8 @@ type Props = {
   /** Where the value stands in what is sent, e.g. `config`. */
   prefix?: string;
   isReadOnly?: boolean;
+  /** What the server has, with its secrets masked. */
+  saved?: FormValue;
 };
 
 /** Lets fields below it find their problems, where no schema draws them. */
@@ -29,7 +32,12 @@ export function ProblemsBelow({ problems, children }: { problems: Problem[]; chi
   return <FormContext value={context}>{children}</FormContext>;
 }
 
-export function SchemaForm({ schema, value, onValue, problems = [], prefix = "", isReadOnly = false }: Props) {
+export function SchemaForm(props: Props) {
+  const { schema, value, onValue, problems = [], prefix = "", isReadOnly = false, saved } = props;
+  useSignedOut(() => {
+    const bare = withoutSecrets(value, schema, saved);
+    if (JSON.stringify(bare) !== JSON.stringify(value)) onValue(bare);
+  });
   const language = useLanguage();
   const whole = useMemo(() => resolve(schema, schema), [schema]);
   const context = useMemo(() => {

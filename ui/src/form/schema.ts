@@ -102,6 +102,8 @@ export function fieldsOf(
   value: unknown,
   whole: unknown,
   language: Language,
+  /** What is said of the object beside it, as `auth_type` says the type of `auth_config`. */
+  beside: Schema = {},
 ): FormField[] {
   const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
   const properties = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
@@ -112,7 +114,7 @@ export function fieldsOf(
   });
   const shown = all.filter(({ key, hints }) => {
     const isGiven = getAt(value, [key]) !== undefined && getAt(value, [key]) !== null;
-    return isGiven || (!hints.alias && isWanted(hints.when, value, whole));
+    return isGiven || (!hints.alias && isWanted(hints.when, { ...beside, ...(isSchema(value) ? value : {}) }, whole));
   });
   shown.sort((a, b) => (a.hints.order ?? 1000 + a.at) - (b.hints.order ?? 1000 + b.at));
   return shown.map(({ key, own, hints, isRequired }) => ({

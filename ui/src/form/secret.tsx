@@ -1,13 +1,10 @@
 // A secret: it can be set or replaced, never seen. The server only ever says that there is one.
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Badge, Button, Row, Stack, TextField } from "../kit";
 import { useWords } from "../words";
 import { useForm, useProblem } from "./context";
 import type { InputProps } from "./fields";
-
-/** What the server shows instead of a secret, and takes for "as it was". */
-const MASK = "***";
-export const SIGNED_OUT = "signed-out";
+import { MASK, useSignedOut } from "./secrets";
 
 export function SecretField({ value, onValue, path, label, hint, required }: InputProps) {
   const words = useWords();
@@ -15,15 +12,8 @@ export function SecretField({ value, onValue, path, label, hint, required }: Inp
   const error = useProblem(path);
   const [isReplacing, setReplacing] = useState(false);
   const isSet = value === MASK;
-  // Whoever signs in next may be somebody else.
-  useEffect(() => {
-    const forget = () => {
-      if (value !== MASK) onValue(isReplacing ? MASK : undefined);
-      setReplacing(false);
-    };
-    window.addEventListener(SIGNED_OUT, forget);
-    return () => window.removeEventListener(SIGNED_OUT, forget);
-  });
+  // The form takes out what was typed.
+  useSignedOut(() => setReplacing(false));
   if (isSet && !isReplacing) {
     return (
       <Stack gap="tight">

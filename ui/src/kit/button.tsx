@@ -1,8 +1,9 @@
 // Buttons and links.
 import { Link as RouterLink } from "@tanstack/react-router";
-import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode, Ref } from "react";
 import css from "./control.module.css";
 import { names } from "./css";
+import { named } from "./name";
 
 type Look = "plain" | "primary" | "danger" | "ghost";
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
@@ -18,9 +19,15 @@ const looks: Record<Look, string | undefined> = {
   ghost: css.ghost,
 };
 
+/** A button that waits keeps the focus: only `disabled` would lose it. */
+function waiting({ disabled, onClick, ...rest }: ButtonHTMLAttributes<HTMLButtonElement>) {
+  if (!disabled) return { ...rest, onClick };
+  return { ...rest, "aria-disabled": true, onClick: (event: MouseEvent) => event.preventDefault() };
+}
+
 export function Button({ look = "plain", icon, children, className, ...rest }: ButtonProps) {
   return (
-    <button type="button" {...rest} className={names(css.button, looks[look], className)}>
+    <button type="button" {...waiting(rest)} className={names(css.button, looks[look], className)}>
       {icon}
       {children}
     </button>
@@ -45,8 +52,12 @@ type LinkProps = {
   "aria-label"?: string;
 };
 
-export function Link({ to, search, ...rest }: LinkProps) {
-  return <RouterLink to={to as string} search={(search ?? {}) as never} {...rest} />;
+export function Link({ to, search, children, ...rest }: LinkProps) {
+  return (
+    <RouterLink to={to as string} search={(search ?? {}) as never} {...rest}>
+      {named(children)}
+    </RouterLink>
+  );
 }
 
 /** A link that looks like a button, because it starts something on another page. */

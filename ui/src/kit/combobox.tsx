@@ -4,6 +4,7 @@ import { useWords } from "../words";
 import control from "./control.module.css";
 import { Field, type FieldProps } from "./field";
 import { Muted } from "./layout";
+import { Name } from "./name";
 import css from "./overlay.module.css";
 
 export type Choice = { value: string; label: string; detail?: string };
@@ -99,7 +100,7 @@ function Options({ id, isOpen, found, at, onChoose }: OptionsProps) {
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onChoose(choice)}
         >
-          {choice.label} {choice.detail && <Muted small>{choice.detail}</Muted>}
+          <Name>{choice.label}</Name> {choice.detail && <Muted small>{choice.detail}</Muted>}
         </div>
       ))}
       {found.length === 0 && <div className={css.note}>{words.state.nothingFound}</div>}

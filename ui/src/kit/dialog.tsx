@@ -1,10 +1,11 @@
 // What lies over the page: dialogs, questions before something is deleted, menus.
 import { Check, X } from "lucide-react";
 import { AlertDialog, DropdownMenu, Dialog as RadixDialog } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useWords } from "../words";
 import { Button, IconButton } from "./button";
 import { names } from "./css";
+import { cut, Name, visible } from "./name";
 import css from "./overlay.module.css";
 import { useSubmitKey } from "./submit-key";
 
@@ -21,6 +22,16 @@ type DialogProps = {
 export function Dialog({ title, open, onClose, children, wide, onSubmit }: DialogProps) {
   const words = useWords();
   const onKeyDown = useSubmitKey(() => onSubmit?.());
+  const opener = useRef<Element | null>(null);
+  const remember = () => {
+    opener.current = document.activeElement;
+  };
+  // To where one came from; what is gone by then leaves the page itself.
+  const giveBack = (event: Event) => {
+    event.preventDefault();
+    const from = opener.current?.isConnected ? opener.current : document.getElementById("content");
+    (from as HTMLElement | null)?.focus();
+  };
   return (
     <RadixDialog.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <RadixDialog.Portal>
@@ -29,9 +40,13 @@ export function Dialog({ title, open, onClose, children, wide, onSubmit }: Dialo
           className={names(css.dialog, wide && css.wide)}
           aria-describedby={undefined}
           onKeyDown={onKeyDown}
+          onOpenAutoFocus={remember}
+          onCloseAutoFocus={giveBack}
         >
           <RadixDialog.Title asChild>
-            <h2>{title}</h2>
+            <h2>
+              <Name>{title}</Name>
+            </h2>
           </RadixDialog.Title>
           {children}
           <RadixDialog.Close asChild>
@@ -43,10 +58,17 @@ export function Dialog({ title, open, onClose, children, wide, onSubmit }: Dialo
   );
 }
 
-type DeleteProps = { what: string; onDelete: () => Promise<unknown> | unknown; detail?: string; label?: string };
+type DeleteProps = {
+  what: string;
+  onDelete: () => Promise<unknown> | unknown;
+  detail?: string;
+  label?: string;
+  /** Another question than whether to delete it. */
+  question?: string;
+};
 
 /** The button "Delete" and its question; nothing goes without a yes. */
-export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
+export function DeleteButton({ what, onDelete, detail, label, question }: DeleteProps) {
   const words = useWords();
   const [open, setOpen] = useState(false);
   return (
@@ -58,7 +80,7 @@ export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
         <AlertDialog.Overlay className={css.veil} />
         <AlertDialog.Content className={css.dialog}>
           <AlertDialog.Title asChild>
-            <h2>{words.ask.delete(what)}</h2>
+            <h2>{question ?? words.ask.delete(visible(cut(what)))}</h2>
           </AlertDialog.Title>
           <AlertDialog.Description>{detail ?? words.ask.forEver}</AlertDialog.Description>
           <div style={{ display: "flex", gap: "inherit", justifyContent: "flex-end" }}>
@@ -67,7 +89,7 @@ export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
             </AlertDialog.Cancel>
             <AlertDialog.Action asChild>
               <Button look="danger" onClick={() => onDelete()}>
-                {words.act.delete}
+                {label ?? words.act.delete}
               </Button>
             </AlertDialog.Action>
           </div>

@@ -4,6 +4,7 @@ import { Switch as RadixSwitch } from "radix-ui";
 import { type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, useId } from "react";
 import css from "./control.module.css";
 import { names } from "./css";
+import { cut, Name, named, visible } from "./name";
 
 export type FieldProps = { label: string; hint?: ReactNode; error?: string; required?: boolean; hideLabel?: boolean };
 type Described = { id: string; "aria-describedby"?: string; "aria-invalid"?: true; "aria-required"?: true };
@@ -15,7 +16,7 @@ export function Field({ children, ...of }: FieldProps & { children: (described: 
   return (
     <div className={css.field}>
       <label htmlFor={id} className={of.hideLabel ? "hidden" : css.label}>
-        {of.label}
+        <Name>{of.label}</Name>
       </label>
       {children({
         id,
@@ -105,7 +106,7 @@ export function SelectField(props: SelectProps) {
         >
           {options.map((option) => (
             <option key={option.value} value={option.value}>
-              {option.label}
+              {visible(cut(option.label))}
             </option>
           ))}
         </select>
@@ -131,7 +132,9 @@ export function CheckField({ label, checked, onChecked, disabled, hideLabel }: C
         disabled={disabled}
         onChange={(event) => onChecked(event.target.checked)}
       />
-      <span className={hideLabel ? "hidden" : undefined}>{label}</span>
+      <span className={hideLabel ? "hidden" : undefined}>
+        <Name>{label}</Name>
+      </span>
     </label>
   );
 }
@@ -187,7 +190,7 @@ export function Choices(props: { label: string; value: string; options: Option[]
               checked={option.value === props.value}
               onChange={() => props.onValue(option.value)}
             />
-            {option.label}
+            {named(option.label)}
           </label>
         ))}
       </div>

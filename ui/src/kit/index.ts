@@ -5,6 +5,7 @@ export * from "./dialog";
 export * from "./field";
 export * from "./layout";
 export * from "./list";
+export * from "./name";
 export * from "./pager";
 export * from "./state";
 export * from "./submit-key";

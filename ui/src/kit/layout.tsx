@@ -3,6 +3,10 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { names } from "./css";
 import { takeFocusWish, wishFocus } from "./focus";
 import css from "./layout.module.css";
+import { Name, named, visible } from "./name";
+
+/** Texts are cut where nobody reads on. */
+const TEXT = 2000;
 
 type Box = { children: ReactNode };
 
@@ -48,7 +52,7 @@ export function Region({ title, children, actions }: Box & { title: string; acti
 export function Header({ title, children, badge }: { title: string; children?: ReactNode; badge?: ReactNode }) {
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · mcp-all-in-one`;
+    document.title = `${visible(title)} · mcp-all-in-one`;
     if (takeFocusWish()) ref.current?.focus();
   }, [title]);
   // Of a page that was waited for, the heading that comes instead gets the focus of the one that goes.
@@ -62,7 +66,7 @@ export function Header({ title, children, badge }: { title: string; children?: R
     <header className={css.header}>
       <div className={css.row}>
         <h1 ref={ref} tabIndex={-1}>
-          {title}
+          <Name>{title}</Name>
         </h1>
         {badge}
       </div>
@@ -78,7 +82,7 @@ export function Facts({ of }: { of: [string, ReactNode][] }) {
       {shown.map(([name, value]) => (
         <div key={name} style={{ display: "contents" }}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{named(value, TEXT)}</dd>
         </div>
       ))}
     </dl>
@@ -86,11 +90,11 @@ export function Facts({ of }: { of: [string, ReactNode][] }) {
 }
 
 export function Muted({ children, small }: { children: ReactNode; small?: boolean }) {
-  return <span className={names(css.muted, small && css.small)}>{children}</span>;
+  return <span className={names(css.muted, small && css.small)}>{named(children, TEXT)}</span>;
 }
 
 export function Mono({ children }: Box) {
-  return <span className={css.mono}>{children}</span>;
+  return <span className={css.mono}>{named(children, TEXT)}</span>;
 }
 
 export function Big({ children }: Box) {

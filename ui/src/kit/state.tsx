@@ -6,6 +6,7 @@ import { Button } from "./button";
 import { names } from "./css";
 import { Header, Muted } from "./layout";
 import layout from "./layout.module.css";
+import { named } from "./name";
 import css from "./show.module.css";
 
 export type Tone = "ok" | "warn" | "fail" | "idle" | "busy";
@@ -24,6 +25,9 @@ export function Badge({ tone, children }: { tone: Tone; children: ReactNode }) {
 
 type NoteProps = { tone?: "ok" | "warn" | "fail"; title: string; children?: ReactNode; live?: "alert" | "status" };
 
+/** No message is longer than anybody reads. */
+const TEXT = 2000;
+
 export function Note({ tone = "fail", title, children, live }: NoteProps) {
   const Icon = tone === "ok" ? CircleCheck : tone === "warn" ? TriangleAlert : OctagonAlert;
   return (
@@ -31,7 +35,7 @@ export function Note({ tone = "fail", title, children, live }: NoteProps) {
     <div className={names(css.alert, css[tone])} role={live} aria-label={live ? title : undefined}>
       <Icon size={16} aria-hidden />
       <div className={names(layout.stack, layout.tight)}>
-        <strong>{title}</strong>
+        <strong>{named(title, TEXT)}</strong>
         {children}
       </div>
     </div>

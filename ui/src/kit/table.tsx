@@ -2,6 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useState } from "react";
 import { names } from "./css";
+import { named } from "./name";
 import { useNarrow } from "./narrow";
 import css from "./show.module.css";
 
@@ -15,6 +16,8 @@ const ROW_HEIGHT = 37;
 const CARD_LINE_HEIGHT = 27;
 const CARD_GAP = 8;
 const OVERSCAN = 12;
+/** A cell holds no more of a text than this. */
+const CELL = 400;
 
 export function Table<T>(props: Props<T>) {
   // A state and no ref: rows are drawn into what scrolls, so that they wait for it.
@@ -81,7 +84,7 @@ function Body<T>({ columns, rows, id, first, before, after, measure }: BodyProps
 /** One box, so that a card has its label beside it; nothing stays nothing, and has no line there. */
 function wrapped(content: ReactNode): ReactNode {
   const isNothing = content === null || content === undefined || content === false || content === "";
-  return isNothing ? null : <div>{content}</div>;
+  return isNothing ? null : <div>{named(content, CELL)}</div>;
 }
 
 function LongBody<T>({ scroller, ...props }: Props<T> & { scroller: HTMLDivElement | null }) {

@@ -8,6 +8,7 @@ import { useLive } from "../api/events";
 import { tenants } from "../api/people";
 import { me as meQuery, signOut, useMay } from "../api/session";
 import type { Me } from "../api/types";
+import { forgetDrafts } from "../form/kept";
 import { Button, IconButton, Link, Menu, MenuItem, MenuNote, MenuRadio } from "../kit";
 import control from "../kit/control.module.css";
 import css from "../kit/shell.module.css";
@@ -119,6 +120,7 @@ function AccountMenu({ me }: { me: Me }) {
     await signOut().catch(() => undefined);
     queries.clear();
     queries.setQueryData(meQuery.queryKey, null);
+    forgetDrafts();
     location.assign(`${base}/`);
   };
   return (

@@ -12,6 +12,7 @@ export function Login({ onIn, isAgain, isLinkSpent }: Props) {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const enter = async (credentials: Credentials) => {
+    if (isBusy) return;
     setBusy(true);
     setError(null);
     try {

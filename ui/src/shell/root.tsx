@@ -4,7 +4,8 @@ import { useEffect, useState } from "react";
 import { setTenant, whenSignedOut } from "../api/client";
 import { listen } from "../api/events";
 import { me, signIn } from "../api/session";
-import { SIGNED_OUT } from "../form/secret";
+import { forgetDrafts } from "../form/kept";
+import { tellSignedOut } from "../form/secrets";
 import { ErrorNote, Header, Skeleton, Stack, Toasts } from "../kit";
 import css from "../kit/shell.module.css";
 import { Frame } from "./frame";
@@ -30,7 +31,7 @@ export function Root() {
         // Whoever has not come in yet has nothing to lose.
         if (!queries.getQueryData(me.queryKey)) return;
         setLost(true);
-        window.dispatchEvent(new Event(SIGNED_OUT));
+        tellSignedOut();
       }),
     [queries],
   );
@@ -43,7 +44,10 @@ export function Root() {
   const enter = async () => {
     const before = who.data?.id;
     const { data } = await who.refetch();
-    if (before && data?.id !== before) location.reload();
+    if (before && data?.id !== before) {
+      forgetDrafts();
+      location.reload();
+    }
     setLost(false);
     await queries.invalidateQueries();
   };

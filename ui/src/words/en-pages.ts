@@ -66,6 +66,7 @@ export const pages = {
     },
   },
   tools: {
+    only: (version: number) => `Only in version ${version}`,
     all: "All",
     definition: "Definition",
     versions: "Versions",
@@ -102,6 +103,13 @@ export const pages = {
     at: (line: number, column: number) => `Line ${line}, column ${column}`,
   },
   trying: {
+    stepNames: {
+      resolve: "resolve",
+      admit: "admit",
+      bind: "bind",
+      call: "call",
+      shape: "shape",
+    },
     title: "Try",
     tool: "Tool",
     args: "Arguments",

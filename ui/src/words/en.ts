@@ -106,6 +106,7 @@ export const en = {
     restored: "Restored",
   },
   ask: {
+    rotate: "Clients with the old key are refused from then on.",
     delete: (what: string) => `Delete ${what}?`,
     forEver: "This cannot be undone.",
     deleteService: "Tools, doors and flows that lead to it stop working.",
@@ -149,6 +150,8 @@ export const en = {
     draft: "draft",
   },
   conflict: {
+    onlyTheirs: "Only in theirs",
+    onlyMine: "Only in mine",
     title: "Changed meanwhile",
     detail: "Somebody else has saved another version since you opened this one.",
     theirs: "Take theirs",

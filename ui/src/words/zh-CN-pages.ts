@@ -67,6 +67,7 @@ export const pages: Wide<typeof english> = {
     },
   },
   tools: {
+    only: (version) => `仅在版本 ${version} 中`,
     all: "全部",
     definition: "定义",
     versions: "版本",
@@ -103,6 +104,13 @@ export const pages: Wide<typeof english> = {
     at: (line, column) => `第 ${line} 行第 ${column} 列`,
   },
   trying: {
+    stepNames: {
+      resolve: "查找工具",
+      admit: "检查权限",
+      bind: "读取参数",
+      call: "调用",
+      shape: "整理结果",
+    },
     title: "试用",
     tool: "工具",
     args: "参数",

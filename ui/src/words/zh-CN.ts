@@ -101,6 +101,7 @@ export const zhCN: Words = {
     restored: "已恢复",
   },
   ask: {
+    rotate: "使用旧密钥的客户端将立即被拒绝。",
     delete: (what) => `删除 ${what}？`,
     forEver: "此操作无法撤销。",
     deleteService: "指向它的工具、入口和流程将停止工作。",
@@ -144,6 +145,8 @@ export const zhCN: Words = {
     draft: "草稿",
   },
   conflict: {
+    onlyTheirs: "仅在对方版本中",
+    onlyMine: "仅在我的版本中",
     title: "内容已被他人修改",
     detail: "在您打开之后，有人保存了另一个版本。",
     theirs: "采用对方的",

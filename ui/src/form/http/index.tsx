@@ -1,9 +1,9 @@
 // The editor of an HTTP tool: the request on the left, what becomes of its answer on the right, as one types.
 import type { Problem } from "../../api/error";
 import { Editor } from "../../editor";
-import { Region, SelectField, Split, Stack, TextField } from "../../kit";
+import { FieldError, Region, SelectField, Split, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
-import { useKept } from "./kept";
+import { useKept } from "../kept";
 import { Parameters } from "./parameters";
 import { Rendered } from "./rendered";
 import { FetchSample, type Sampled } from "./sample";
@@ -19,11 +19,18 @@ type Props = {
   sampleKey: string;
 };
 
+const FIRST_SAMPLE = '{\n  "status": "ok"\n}';
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].map((value) => ({ value, label: value }));
 
 export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey }: Props) {
   const words = useWords();
-  const [answer, setAnswer] = useKept(sampleKey);
+  // A sample may be private, so it is kept in memory alone; it can be fetched again.
+  const [answer, setAnswer] = useKept({
+    place: ["samples", sampleKey],
+    begin: () => FIRST_SAMPLE,
+    isEdited: (text) => text !== FIRST_SAMPLE,
+    asks: () => false,
+  });
   const set = (field: string) => (next: unknown) => onValue({ ...value, [field]: next });
   const error = (field: string) => problems.find((problem) => problem.path === join(prefix, field))?.message;
   const template = String(value.response_template ?? "");
@@ -52,14 +59,21 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
           prefix={join(prefix, "parameters")}
         />
         <Region title={words.http.template}>
-          <Editor label={words.http.template} language="text" value={template} onValue={set("response_template")} />
+          <Editor
+            label={words.http.template}
+            language="text"
+            value={template}
+            onValue={set("response_template")}
+            error={error("response_template")}
+          />
+          {error("response_template") && <FieldError>{error("response_template") ?? ""}</FieldError>}
         </Region>
       </Stack>
       <Stack>
         <Region title={words.http.sample} actions={<FetchSample of={sample} value={value} onSample={setAnswer} />}>
           <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
         </Region>
-        <Rendered template={template} sample={answer} error={error("response_template")} />
+        <Rendered template={template} sample={answer} />
       </Stack>
     </Split>
   );

@@ -5,6 +5,7 @@ import { callsOfRun } from "../../api/calls";
 import { useMay } from "../../api/session";
 import { pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
+import { useKept } from "../../form/kept";
 import { AreaField, Button, Card, Code, ErrorNote, Link, LinkButton, Note, Row, Stack, useSubmitKey } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
@@ -13,12 +14,17 @@ import { after, conversationOf, runOf, type ToolCall, type Turn, withRecords } f
 export function Chat({ agent }: { agent: string }) {
   const words = useWords();
   const { turns, isBusy, error, send, stop } = useConversation(agent);
-  const [text, setText] = useState("");
+  const [text, setText] = useKept({
+    place: ["agents", agent],
+    begin: () => "",
+    isEdited: (typed) => typed !== "",
+  });
   const may = useMay();
-  const submit = () => {
+  const submit = async () => {
     if (!text.trim() || isBusy || !may("call")) return;
-    send(text);
     setText("");
+    // What never came to the agent can be sent again, before whatever was typed meanwhile.
+    if (!(await send(text))) setText((typed) => (typed ? `${text}\n${typed}` : text));
   };
   const onKeyDown = useSubmitKey(submit);
   const onSubmit = (event: FormEvent) => {
@@ -58,13 +64,15 @@ function useConversation(agent: string) {
   const [error, setError] = useState<Error | null>(null);
   const conversation = useRef("new");
   const stopper = useRef<AbortController | null>(null);
-  const send = async (prompt: string) => {
+  /** Whether the agent heard it. */
+  const send = async (prompt: string): Promise<boolean> => {
     const controller = new AbortController();
     stopper.current = controller;
     setBusy(true);
     setError(null);
     setTurns((old) => [...old, { from: "me", text: prompt, calls: [] }, { from: "agent", text: "", calls: [] }]);
     let run: string | null = null;
+    let isHeard = false;
     try {
       const said = turns.map(({ from, text }) => ({ from, text }));
       for await (const event of converse(
@@ -72,6 +80,7 @@ function useConversation(agent: string) {
         { prompt, conversation: conversation.current, said },
         controller.signal,
       )) {
+        isHeard = true;
         conversation.current = conversationOf(event) ?? conversation.current;
         run = runOf(event) ?? run;
         setTurns((old) => old.with(-1, after(old.at(-1) as Turn, event)));
@@ -79,10 +88,15 @@ function useConversation(agent: string) {
       const records = run ? await callsOfRun(run) : [];
       setTurns((old) => old.with(-1, withRecords(old.at(-1) as Turn, records)));
     } catch (failure) {
-      if ((failure as Error).name !== "AbortError") setError(failure as Error);
+      if ((failure as Error).name === "AbortError") return true;
+      setError(failure as Error);
+      // What was said to nobody is not part of the conversation.
+      if (!isHeard) setTurns((old) => old.slice(0, -2));
+      return isHeard;
     } finally {
       setBusy(false);
     }
+    return true;
   };
   return { turns, isBusy, error, send, stop: () => stopper.current?.abort() };
 }

@@ -5,7 +5,7 @@ import { call } from "../../api/calls";
 import { catalog, partsOf } from "../../api/catalog";
 import type { Call, Inspection } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
-import { adviceFor, RawAnswer, Request, Timing } from "../../catalog/answer";
+import { adviceFor, blamed, RawAnswer, Request, Timing } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import {
   Code,
@@ -46,7 +46,10 @@ function Inspector({ of }: { of: Inspected }) {
       <Cause of={of} />
       <Region title={words.calls.steps}>
         {of.inspection?.steps?.length ? (
-          <Timing label={words.calls.steps} steps={of.inspection.steps} />
+          <Timing
+            label={words.calls.steps}
+            steps={blamed(of.inspection.steps, of.status === "ok" ? null : (of.message ?? of.code))}
+          />
         ) : (
           <Muted>{words.calls.notKept}</Muted>
         )}

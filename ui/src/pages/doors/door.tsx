@@ -90,9 +90,13 @@ function DoorActions({ of, onBind }: { of: Door; onBind: () => void }) {
       <ActionErrors of={turn} />
       <ActionErrors of={gone} />
       <Button onClick={onBind}>{words.doors.bindTools}</Button>
-      <Button onClick={newKey} disabled={turn.isBusy}>
-        {words.doors.rotate}
-      </Button>
+      <DeleteButton
+        what={of.name}
+        label={words.doors.rotate}
+        question={`${words.doors.rotate}: ${of.name}`}
+        detail={words.ask.rotate}
+        onDelete={newKey}
+      />
       <DeleteButton what={of.name} onDelete={() => gone.run()} />
       <KeyDialog value={key} onClose={() => setKey(null)} />
     </>

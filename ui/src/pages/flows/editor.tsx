@@ -5,7 +5,6 @@ import { type KeyboardEvent, useState } from "react";
 import { remove, setEnabled } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Flow } from "../../api/types";
-import { Editor } from "../../editor";
 import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import {
@@ -13,6 +12,7 @@ import {
   DeleteButton,
   Header,
   LinkButton,
+  Mono,
   Note,
   PageTabs,
   Row,
@@ -29,6 +29,7 @@ import { Triggers } from "./triggers";
 import { type FlowDraft, useFlowDraft } from "./use-draft";
 import { type FlowRun, useRun } from "./use-run";
 import { FlowVersions } from "./versions";
+import { FlowYaml } from "./yaml";
 
 export function FlowEditor({ flow, source }: { flow: Flow | null; source: string }) {
   const words = useWords();
@@ -47,18 +48,7 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
   };
   const add = (uri: string) => setSelected(draft.addStep(uri));
   const drawing = () => <Drawing {...{ draft, run, selected, canEdit }} onSelect={setSelected} />;
-  const yaml = () => (
-    <Editor
-      label={words.flows.yaml}
-      language="yaml"
-      value={draft.text}
-      onValue={draft.type}
-      marks={draft.marks}
-      isReadOnly={!canEdit}
-      isTall
-      hasHistory={false}
-    />
-  );
+  const yaml = () => <FlowYaml draft={draft} canEdit={canEdit} />;
   const known = flow
     ? [
         { id: "runs", label: words.things.runs.many, body: () => <Runs flow={flow.id} /> },
@@ -102,12 +92,15 @@ function Life({ of, canEdit }: { of: Flow; canEdit: boolean }) {
   return (
     <>
       <Row at="between">
-        <SwitchField
-          label={words.field.enabled}
-          checked={of.enabled}
-          disabled={!canEdit || enable.isBusy}
-          onChecked={(isOn) => enable.run(isOn)}
-        />
+        <Row>
+          <Mono>{`flow://${of.id}`}</Mono>
+          <SwitchField
+            label={words.field.enabled}
+            checked={of.enabled}
+            disabled={!canEdit || enable.isBusy}
+            onChecked={(isOn) => enable.run(isOn)}
+          />
+        </Row>
         {canEdit && <DeleteButton what={of.name} detail={words.ask.deleteFlow} onDelete={() => gone.run()} />}
       </Row>
       <ActionErrors of={enable} />
@@ -154,6 +147,7 @@ function Tools({ draft, run, onAdd }: Parts & { onAdd: (uri: string) => void }) 
         {words.flows.redo}
       </Button>
       {run.id && <LinkButton to={`/ui/runs/${run.id}`}>{words.flows.openRun}</LinkButton>}
+      {run.id && <Button onClick={run.close}>{words.flows.closeRun}</Button>}
     </Row>
   );
 }

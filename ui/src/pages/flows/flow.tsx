@@ -7,7 +7,8 @@ import { TryPanel } from "../../catalog/try-panel";
 import { Header, LoadedPage, Muted, Stack } from "../../kit";
 import { FlowEditor } from "./editor";
 
-const FRESH = "name: New flow\nnodes: {}\n";
+/** Without a name it is called by its id. */
+const FRESH = "nodes: {}\n";
 
 export default function FlowPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };

@@ -70,9 +70,12 @@ function Branches({ step, draft }: OfStep) {
         <li key={`${edge.kind} ${edge.to}`}>
           <Row at="between">
             <span>
-              <Mono>{edge.kind}</Mono> → {edge.to}
+              <Mono>{words.flows.edges[`on_${edge.kind}`]}</Mono> → {edge.to}
             </span>
-            <Button aria-label={words.flows.removeEdge(edge.kind, edge.to)} onClick={() => draft.disconnect(edge)}>
+            <Button
+              aria-label={words.flows.removeEdge(words.flows.edges[`on_${edge.kind}`], edge.to)}
+              onClick={() => draft.disconnect(edge)}
+            >
               {words.act.remove}
             </Button>
           </Row>

@@ -22,7 +22,7 @@ import { useAction } from "../../form/action";
 import { useWords } from "../../words";
 import { useKeptDraft } from "./kept";
 
-const NOTHING: Graph = { steps: [], edges: [], hasInputs: false };
+const NOTHING: Graph = { steps: [], edges: [], inputs: null };
 const CHECK_MS = 400;
 
 export type FlowDraft = ReturnType<typeof useFlowDraft>;

@@ -48,5 +48,7 @@ export function useRun() {
     navigate({ to: `/ui/flows/${flow}`, search: ((old: object) => ({ ...old, run: run.id })) as never, replace: true });
     return run;
   };
-  return { id, states, begin };
+  const close = () =>
+    void navigate({ to: ".", search: ((old: object) => ({ ...old, run: undefined })) as never, replace: true });
+  return { id, states, begin, close };
 }

@@ -55,7 +55,13 @@ export function FlowVersions({ flow, text }: { flow: Flow; text: string }) {
       </Loaded>
       {shown && (
         <Region title={words.flows.difference(shown.version)}>
-          <Diff label={words.tools.compare} before={shown.source} after={text} />
+          <Diff
+            label={words.tools.compare}
+            before={shown.source}
+            after={text}
+            onlyBefore={words.tools.only(shown.version)}
+            onlyAfter={words.flows.onlyDraft}
+          />
         </Region>
       )}
     </Stack>

@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { Overview, TrafficNode } from "../../api/types";
 import { healthOf } from "../../catalog/badges";
+import { cut, visible } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
@@ -42,7 +43,6 @@ function addressOf(column: number, node: TrafficNode): string {
   return [door, `/ui/tools?q=${encodeURIComponent(node.name)}`, `/ui/services/${node.id}`][column] ?? "/";
 }
 
-const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const marks: Record<string, string> = { ok: "✓", failing: "✕", disabled: "–" };
 
 function Box({ placed: { node, x, y }, to }: { placed: Placed; to: string }) {
@@ -54,13 +54,13 @@ function Box({ placed: { node, x, y }, to }: { placed: Placed; to: string }) {
     event.preventDefault();
     navigate({ href: to });
   };
-  const label = words.home.node(node.name, format.number(node.calls), format.number(node.errors));
+  const label = words.home.node(visible(cut(node.name)), format.number(node.calls), format.number(node.errors));
   return (
     <a href={to} onClick={go} aria-description={label}>
       <rect x={x} y={y} width={BOX.width} height={BOX.height} rx={6} />
       <text x={x + 10} y={y + 20}>
         {marks[health] ? `${marks[health]} ` : ""}
-        {cut(node.name, 24)}
+        {cut(visible(node.name), 24)}
       </text>
       <text x={x + BOX.width - 10} y={y + 20} textAnchor="end" className={css.dim}>
         {format.number(node.calls)}

@@ -5,6 +5,8 @@ import { create, type Person, remove, update } from "../../api/people";
 import { useMay } from "../../api/session";
 import { KeyDialog } from "../../catalog/key-dialog";
 import { ActionErrors, useAction } from "../../form/action";
+import { useUnsaved } from "../../form/kept";
+import { useSignedOut } from "../../form/secrets";
 import {
   Button,
   CheckField,
@@ -38,6 +40,12 @@ export function AddPerson({ what, label, fields, hasRole, body = (values) => val
   const [isOpen, setOpen] = useState(false);
   const [values, setValues] = useState<Values>({ role: "caller" });
   const [key, setKey] = useState<string | null>(null);
+  useUnsaved(isOpen && Object.entries(values).some(([name, value]) => name !== "role" && value !== ""));
+  const secrets = fields.filter(({ type }) => type === "password").map(({ name }) => [name, ""]);
+  useSignedOut(() => {
+    setValues((old) => ({ ...old, ...Object.fromEntries(secrets) }));
+    setKey(null);
+  });
   const action = useAction(() => create(what, body(hasRole ? values : without(values))), words.done.saved);
   const save = async () => {
     const made = await action.run();

@@ -45,6 +45,7 @@ export function EditKey({ of, fields }: { of: Key; fields: FieldSpec[] }) {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const { draft, setDraft, action, save, conflict } = useGuarded<Draft, Key>(of, {
+    place: ["keys", of.id],
     save: (mine, over) => update<Key>("keys", of.id, changes(mine, over)),
     read: () => queries.fetchQuery({ ...keyQuery(of.id), staleTime: 0 }),
     draftOf: (saved) => ({ values: valuesOf(saved), version: saved.version }),

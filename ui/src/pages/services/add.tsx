@@ -7,6 +7,8 @@ import type { ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
+import { useKept } from "../../form/kept";
+import { withoutSecrets } from "../../form/secrets";
 import {
   Button,
   Choices,
@@ -29,8 +31,8 @@ type Checked = Awaited<ReturnType<typeof validate>>;
 export default function AddService() {
   const words = useWords();
   const types = useQuery(serviceTypes);
-  const [{ type: wished = "" }] = useAddress<"type">();
-  const [chosen, setChosen] = useState(wished);
+  // In the address, so that whoever comes back finds what they typed.
+  const [{ type: chosen = "" }, setAddress] = useAddress<"type">();
   return (
     <Stack gap="loose">
       <Header title={words.things.services.add} />
@@ -40,7 +42,12 @@ export default function AddService() {
           const options = all.map((one) => ({ value: one.type, label: typeTitle(words, one) }));
           return (
             <>
-              <Choices label={words.field.type} value={chosen} options={options} onValue={setChosen} />
+              <Choices
+                label={words.field.type}
+                value={chosen}
+                options={options}
+                onValue={(type) => setAddress({ type })}
+              />
               {type && <New key={type.type} type={type} />}
             </>
           );
@@ -63,11 +70,20 @@ function New({ type }: { type: ServiceType }) {
   return <LocalTabs label={words.services.how} tabs={type.type === "api" ? [settings, document] : [settings]} />;
 }
 
+type Draft = { id: string; name: string; config: FormValue };
+const NOTHING: Draft = { id: "", name: "", config: {} };
+
 function Settings({ type }: { type: ServiceType }) {
   const words = useWords();
   const navigate = useNavigate();
-  const [draft, setDraft] = useState({ id: "", name: "" });
-  const [config, setConfig] = useState<FormValue>({});
+  const schema = type.settings_schema as FormValue;
+  const [{ config, ...draft }, setKept, forget] = useKept<Draft>({
+    place: ["services", null, type.type],
+    begin: () => NOTHING,
+    isEdited: (now) => JSON.stringify(now) !== JSON.stringify(NOTHING),
+    bare: (now) => ({ ...now, config: withoutSecrets(now.config, schema) }),
+  });
+  const setDraft = (changes: Partial<Draft>) => setKept((old) => ({ ...old, ...changes }));
   const work = () => create({ type: type.type, id: draft.id, name: draft.name || undefined, config });
   const action = useAction(work, words.done.saved);
   const probe = useAction(() =>
@@ -78,7 +94,9 @@ function Settings({ type }: { type: ServiceType }) {
   const problems = [...action.problems, ...(probed?.errors ?? [])];
   const save = async () => {
     const made = await action.run();
-    if (made) navigate({ to: serviceAddress(made.type, made.id) });
+    if (!made) return;
+    forget();
+    navigate({ to: serviceAddress(made.type, made.id) });
   };
   const onKeyDown = useSubmitKey(save);
   const error = (path: string) => problems.find((problem) => problem.path === path)?.message;
@@ -98,18 +116,18 @@ function Settings({ type }: { type: ServiceType }) {
           value={draft.id}
           error={error("id")}
           required
-          onValue={(id) => setDraft({ ...draft, id })}
+          onValue={(id) => setDraft({ id })}
         />
         <TextField
           label={words.field.name}
           value={draft.name}
           error={error("name")}
-          onValue={(name) => setDraft({ ...draft, name })}
+          onValue={(name) => setDraft({ name })}
         />
         <SchemaForm
-          schema={type.settings_schema as FormValue}
+          schema={schema}
           value={config}
-          onValue={setConfig}
+          onValue={(config) => setDraft({ config })}
           problems={problems}
           prefix="config"
         />

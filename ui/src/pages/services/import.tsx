@@ -5,6 +5,7 @@ import { importAs, preview } from "../../api/services";
 import type { ImportPreview, ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { ActionErrors, useAction } from "../../form/action";
+import { useKept } from "../../form/kept";
 import { setAt } from "../../form/path";
 import { AreaField, Button, Stack } from "../../kit";
 import { useWords } from "../../words";
@@ -24,14 +25,20 @@ export function sourceOf(text: string): { url: string } | { document: unknown } 
 export function Import({ type }: { type: ServiceType }) {
   const words = useWords();
   const navigate = useNavigate();
-  const [text, setText] = useState("");
+  const [text, setText, forget] = useKept({
+    place: ["services", null, type.type, "openapi"],
+    begin: () => "",
+    isEdited: (typed) => typed !== "",
+  });
   const [seen, setSeen] = useState<ImportPreview | null>(null);
   const look = useAction(() => preview(type.type, sourceOf(text)));
   const make = useAction((body: object) => importAs(type.type, { ...sourceOf(text), ...body }), words.done.created);
   const show = async () => setSeen((await look.run()) ?? null);
   const create = async (choice: Choice) => {
     const made = await make.run(bodyOf(choice));
-    if (made) navigate({ to: serviceAddress(made.type, made.id), search: { tab: "tools" } as never });
+    if (!made) return;
+    forget();
+    navigate({ to: serviceAddress(made.type, made.id), search: { tab: "tools" } as never });
   };
   return (
     <Stack>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Problem } from "../../api/error";
 import type { ImportPreview } from "../../api/types";
 import { ActionErrors } from "../../form/action";
+import { useSignedOut } from "../../form/secrets";
 import { Button, CheckField, type Column, Muted, Note, Row, Stack, Table, TextField } from "../../kit";
 import { useWords } from "../../words";
 import type { Choice } from "./import";
@@ -21,6 +22,7 @@ export function Operations({ preview, onCreate, creating }: Props) {
   const [draft, setDraft] = useState({ id: preview.id, name: preview.name });
   const [left, setLeft] = useState<Set<string>>(new Set());
   const [credentials, setCredentials] = useState<Record<string, string>>({});
+  useSignedOut(() => setCredentials({}));
   const chosen = operations.filter((operation) => !left.has(operation.id));
   const include = chosen.map((operation) => `${operation.method} ${operation.endpoint}`);
   const error = (path: string) => creating.problems.find((problem) => problem.path === path)?.message;

@@ -7,6 +7,7 @@ import { type FormValue, SchemaForm } from "../../form";
 import { type Action, ActionErrors } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import { useGuarded } from "../../form/guarded";
+import { withoutSecrets } from "../../form/secrets";
 import { Button, Loaded, Row, Stack, TextField, useSubmitKey } from "../../kit";
 import { useWords } from "../../words";
 
@@ -23,7 +24,11 @@ const write = ({ version: _version, ...draft }: Draft) => JSON.stringify(draft, 
 export function ServiceSettings({ of }: { of: Service }) {
   const words = useWords();
   const queries = useQueryClient();
+  const { data: types } = useQuery(serviceTypes);
+  const schema = (types?.find((type) => type.type === of.type)?.settings_schema ?? {}) as FormValue;
   const { draft, setDraft, action, save, conflict } = useGuarded<Draft, Service>(of, {
+    place: ["services", of.type, of.id],
+    bare: (mine, over) => ({ ...mine, config: withoutSecrets(mine.config, schema, over.config) }),
     save: (mine) => update(of.type, of.id, { ...mine, description: mine.description || null }),
     read: () => queries.fetchQuery({ ...service(of.type, of.id), staleTime: 0 }),
     draftOf,
@@ -81,6 +86,7 @@ function Fields({ of, draft, onDraft, action, onSave }: FieldsProps) {
               problems={action.problems}
               prefix="config"
               isReadOnly={isReadOnly}
+              saved={of.config as FormValue}
             />
           )}
         </Loaded>

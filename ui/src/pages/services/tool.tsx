@@ -11,6 +11,7 @@ import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import { useGuarded } from "../../form/guarded";
 import { HttpEditor } from "../../form/http";
+import { withoutSecrets } from "../../form/secrets";
 import {
   Button,
   Code,
@@ -107,7 +108,10 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
   const queries = useQueryClient();
   const types = useQuery(serviceTypes);
   const first: Saved = tool ?? { definition: at.type === "api" ? NEW_HTTP : { id: "" }, version: null };
+  const schema = (types.data?.find((type) => type.type === at.type)?.tool_schema ?? {}) as FormValue;
   const guarded = useGuarded<Draft, Saved>(first, {
+    place: ["services", at.type, at.id, "tools", tool?.id ?? null],
+    bare: (mine, { definition }) => ({ ...mine, definition: withoutSecrets(mine.definition, schema, definition) }),
     save: ({ definition, version }, over) =>
       saveTool(at.type, at.id, over.id ?? null, over.id ? { ...definition, version } : definition),
     read: async () => {
@@ -131,7 +135,6 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
     return saved?.uri ? { uri: saved.uri } : undefined;
   };
   const onKeyDown = useSubmitKey(save);
-  const schema = (types.data?.find((type) => type.type === at.type)?.tool_schema ?? {}) as FormValue;
   const isHttp = at.type === "api";
   const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
   const text = (field: string) => String(draft[field] ?? "");
@@ -165,6 +168,7 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
           value={draft}
           onValue={setDraft}
           problems={action.problems}
+          saved={(tool?.definition ?? undefined) as FormValue | undefined}
         />
         <Row>
           <Button look="primary" disabled={action.isBusy} onClick={save}>

@@ -85,8 +85,14 @@ function Health() {
 function Doctor() {
   const words = useWords();
   const query = useQuery(doctor);
+  const known = words.settings.checks as Record<string, string>;
+  // "service api/shop" is a known word with a name.
+  const nameOf = (id: string) => {
+    const [, word = id, name = ""] = /^(search index|\S+?)(?: of)?(?: (.*))?$/.exec(id) ?? [];
+    return [known[word] ?? word, name].filter(Boolean).join(" ");
+  };
   const columns: Column<DoctorCheck>[] = [
-    { id: "id", label: words.settings.check, cell: (check) => check.id },
+    { id: "id", label: words.settings.check, cell: (check) => nameOf(check.id) },
     { id: "state", label: words.field.status, cell: (check) => <StateBadge state={check.state} /> },
     { id: "detail", label: words.settings.found, cell: (check) => check.detail },
     { id: "advice", label: words.settings.advice, cell: (check) => check.advice },

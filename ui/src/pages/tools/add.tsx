@@ -1,16 +1,19 @@
 // "Add tool": an HTTP request, another name for a tool, or an operation on a table.
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
 import { catalog } from "../../api/catalog";
 import { tables } from "../../api/tables";
 import { create, update } from "../../api/tools";
 import { ActionErrors, useAction } from "../../form/action";
+import { useKept } from "../../form/kept";
 import { Button, Choices, Header, Row, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
 
 const KINDS = ["http", "uri", "query_data"] as const;
+
+/** A tool may have been made for a sample, before the rest was ready: from then on it is changed, and active once saved. */
+type Kept = { draft: Draft; known: string | null };
 
 export default function AddTool() {
   const words = useWords();
@@ -18,20 +21,27 @@ export default function AddTool() {
   const { data } = useQuery(tables);
   useQuery(catalog);
   const [{ table_id, json_path, type = "http" }] = useAddress<"table_id" | "json_path" | "type">();
-  const [draft, setDraft] = useState<Draft>(() => startOf(type, { table_id, json_path }));
-  // Made for a sample, before the rest was ready: from then on it is changed, and active when it is saved.
-  const [known, setKnown] = useState<string | null>(null);
+  const start = startOf(type, { table_id, json_path });
+  const [{ draft, known }, setKept, forget] = useKept<Kept>({
+    place: ["tools", null, type, table_id, json_path],
+    begin: () => ({ draft: start, known: null }),
+    isEdited: (kept) =>
+      JSON.stringify(kept.draft) !== JSON.stringify(startOf(kept.draft.type, { table_id, json_path })),
+  });
+  const setDraft = (draft: Draft) => setKept((old) => ({ ...old, draft }));
   const action = useAction((status: "active" | "testing") => {
     const { type: _type, ...changes } = draft;
     return known ? update(known, { ...changes, status }) : create({ ...draft, status });
   }, words.done.saved);
   const save = async () => {
     const made = await action.run("active");
-    if (made) navigate({ to: `/ui/tools/${made.id}` });
+    if (!made) return;
+    forget();
+    navigate({ to: `/ui/tools/${made.id}` });
   };
   const make = async () => {
     const made = await action.run("testing");
-    if (made) setKnown(made.id);
+    if (made) setKept((old) => ({ ...old, known: made.id }));
     return made?.id;
   };
   const group = draft.type === "http" || draft.type === "uri" ? draft.type : "query_data";
@@ -43,10 +53,12 @@ export default function AddTool() {
         label={words.field.type}
         value={group}
         options={options}
-        onValue={(next) => {
-          setKnown(null);
-          setDraft({ ...startOf(next, {}), name: draft.name, description: draft.description });
-        }}
+        onValue={(next) =>
+          setKept({
+            draft: { ...startOf(next, {}), name: draft.name, description: draft.description },
+            known: null,
+          })
+        }
       />
       <ActionErrors of={action} />
       <Definition

@@ -64,6 +64,7 @@ function Edit({ tool }: { tool: Tool }) {
   const queries = useQueryClient();
   const { data } = useQuery(tables);
   const { draft, setDraft, action, save, conflict } = useGuarded<Edited, Tool>(tool, {
+    place: ["tools", tool.id],
     save: (mine, over) => update(tool.id, { ...changesOf(mine, over), version: mine.version }),
     read: () => queries.fetchQuery({ ...toolQuery(tool.id), staleTime: 0 }),
     draftOf: (saved) => ({ ...(definitionOf(saved) as Draft), version: saved.version }),

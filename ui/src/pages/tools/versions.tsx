@@ -60,7 +60,13 @@ export function Versions({ tool }: { tool: Tool }) {
       </Loaded>
       {shown && (
         <Region title={words.tools.difference(shown.version, tool.version)}>
-          <Diff label={words.tools.compare} before={write(shown)} after={write(tool)} />
+          <Diff
+            label={words.tools.compare}
+            before={write(shown)}
+            after={write(tool)}
+            onlyBefore={words.tools.only(shown.version)}
+            onlyAfter={words.tools.only(tool.version)}
+          />
         </Region>
       )}
     </Stack>

@@ -1,0 +1,14 @@
+// Names that mean no good are seen as they are.
+import { expect, it } from "vitest";
+import { cut, visible } from "./name";
+
+it("shows what turns the text round, and leaves all other writing alone", () => {
+  expect(visible("safe\u202egnp.exe\u202c")).toBe("safe⟨U+202E⟩gnp.exe⟨U+202C⟩");
+  expect(visible("\u2066a\u2069")).toBe("⟨U+2066⟩a⟨U+2069⟩");
+  for (const text of ["plain", "中文", "עברית \u200f", "👩‍🔧"]) expect(visible(text)).toBe(text);
+});
+
+it("cuts what is long", () => {
+  expect(cut("short")).toBe("short");
+  expect(cut("x".repeat(3000))).toHaveLength(120);
+});

@@ -1,0 +1,34 @@
+// Names that others gave: they may be long, and they may be written to turn round what stands beside them.
+import { names } from "./css";
+import css from "./layout.module.css";
+
+/** Longer names are cut; the whole stands in the hint. */
+const MOST = 120;
+/** Whatever is longer is broken anywhere. */
+const WORD = 32;
+/** What changes the direction of the text around it, seen by nobody. */
+const CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** The same with its invisible characters shown, so that nothing is read other than it is written. */
+export const visible = (text: string): string =>
+  text.replace(CONTROLS, (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase()}⟩`);
+
+export function cut(text: string, most = MOST): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+/** A name apart from its neighbours. */
+export function Name({ children, most = MOST }: { children: string; most?: number }) {
+  const isCut = children.length > most;
+  const isLong = children.split(/\s+/).some((word) => word.length > WORD);
+  return (
+    <bdi className={names(isLong && css.longName)} title={isCut ? visible(children) : undefined}>
+      {visible(cut(children, most))}
+    </bdi>
+  );
+}
+
+/** Texts as names, and everything else as it is. */
+export function named(content: React.ReactNode, most?: number): React.ReactNode {
+  return typeof content === "string" ? <Name most={most}>{content}</Name> : content;
+}
