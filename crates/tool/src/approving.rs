@@ -1,14 +1,17 @@
 //! How a person is asked whether an agent may make a call, and what counts as a yes.
 
+use crate::sanitize::escaped;
 use serde_json::{Value, json};
 
 /// So much of a comment is told to the model.
 const COMMENT_CHARACTERS: usize = 500;
 
-/// The question; arguments stand in it as they will be sent, with what is secret masked.
+/// The question; arguments stand in it as they will be sent, with what is secret masked and what nobody would see spelled
+/// out.
 #[must_use]
 pub fn message(agent: &str, uri: &str, arguments: &Value) -> String {
-    format!("The agent '{agent}' wants to call {uri} with {arguments}")
+    let (uri, arguments) = (escaped(uri), arguments.to_string());
+    format!("The agent '{agent}' wants to call {uri} with {}", escaped(&arguments))
 }
 
 /// What is filled in, as a JSON Schema.

@@ -1,7 +1,10 @@
 //! Personal data in texts: addresses of mail, numbers of telephones, cards, accounts and social security.
 
+mod numbers;
+
 use regex::Regex;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// A kind of personal data.
@@ -9,18 +12,21 @@ use std::sync::LazyLock;
 pub struct Kind {
     /// What it is called.
     pub name: &'static str,
-    pattern: LazyLock<Regex>,
-    /// What fits the pattern is checked once more.
-    is_real: fn(&str) -> bool,
+    /// Where it stands in a text, in order.
+    find: fn(&str) -> Vec<Range<usize>>,
 }
 
 impl Kind {
     /// The text with something else in the place of each that is found.
     pub fn replace(&self, text: &str, with: &mut dyn FnMut(&str) -> String) -> String {
-        let replaced = self.pattern.replace_all(text, |part: &regex::Captures<'_>| {
-            if (self.is_real)(&part[0]) { with(&part[0]) } else { part[0].to_owned() }
-        });
-        replaced.into_owned()
+        let (mut replaced, mut end) = (String::with_capacity(text.len()), 0);
+        for found in (self.find)(text) {
+            replaced.push_str(&text[end..found.start]);
+            replaced.push_str(&with(&text[found.clone()]));
+            end = found.end;
+        }
+        replaced.push_str(&text[end..]);
+        replaced
     }
 }
 
@@ -60,39 +66,38 @@ fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Keys and tokens that services hand out, by how they begin or what they consist of.
-pub static KEY: Kind = Kind {
-    name: "key",
-    pattern: LazyLock::new(|| {
+pub static KEY: Kind = Kind { name: "key", find: keys };
+
+/// In the order in which they are looked for: what an earlier one has taken is not looked at again.
+pub static PERSONAL: [Kind; 5] = [
+    Kind { name: "email", find: mails },
+    Kind { name: "iban", find: ibans },
+    Kind { name: "card", find: numbers::cards },
+    Kind { name: "ssn", find: numbers::ids },
+    Kind { name: "phone", find: numbers::phones },
+];
+
+fn keys(text: &str) -> Vec<Range<usize>> {
+    static KEYS: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
             r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_\-.]{12,}",
             r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----"
         ))
-    }),
-    is_real: |_| true,
-};
+    });
+    KEYS.find_iter(text).map(|found| found.range()).collect()
+}
 
-/// In the order in which they are looked for: what an earlier one has taken is not looked at again.
-pub static PERSONAL: [Kind; 5] = [
-    Kind {
-        name: "email",
-        pattern: LazyLock::new(|| {
-            regex(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}")
-        }),
-        is_real: |_| true,
-    },
-    Kind {
-        name: "iban",
-        pattern: LazyLock::new(|| regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")),
-        is_real: is_iban,
-    },
-    Kind { name: "card", pattern: LazyLock::new(|| regex(r"\b\d(?:[ -]?\d){12,18}\b")), is_real: is_card },
-    Kind { name: "ssn", pattern: LazyLock::new(|| regex(r"\b\d{3}-\d{2}-\d{4}\b")), is_real: |_| true },
-    Kind {
-        name: "phone",
-        pattern: LazyLock::new(|| regex(r"\+\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}")),
-        is_real: |text| (8..=15).contains(&digits(text).count()),
-    },
-];
+fn mails(text: &str) -> Vec<Range<usize>> {
+    static MAILS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}"));
+    MAILS.find_iter(text).map(|found| found.range()).collect()
+}
+
+fn ibans(text: &str) -> Vec<Range<usize>> {
+    static IBANS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?-u:\b)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?-u:\b)"));
+    IBANS.find_iter(text).filter(|found| is_iban(found.as_str())).map(|found| found.range()).collect()
+}
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns are written here")
@@ -100,17 +105,6 @@ fn regex(pattern: &str) -> Regex {
 
 fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> + '_ {
     text.chars().filter_map(|c| c.to_digit(10))
-}
-
-/// By the check digit of Luhn.
-fn is_card(text: &str) -> bool {
-    let doubled = |digit: u32| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
-    let sum: u32 = digits(text)
-        .rev()
-        .enumerate()
-        .map(|(at, digit)| if at % 2 == 1 { doubled(digit) } else { digit })
-        .sum();
-    sum.is_multiple_of(10) && digits(text).any(|digit| digit != 0)
 }
 
 /// By the remainder of 97.

@@ -6,9 +6,10 @@ use super::remote::Remote;
 use crate::Failure;
 use clap::Args;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use tool::sanitize::escaped;
 
 /// How it exits when the run waits for somebody, or goes on.
 const GOES_ON: u8 = 3;
@@ -84,16 +85,16 @@ impl Ask {
         let heard = |name: &str, data: &Value| match (name, data["text"].as_str()) {
             ("text", Some(text)) => {
                 is_written = true;
-                super::write(text.as_bytes());
+                super::write(printable(text).as_bytes());
             }
-            ("step", _) if tells_steps && data["kind"] != "model" => super::note(&step(data)),
+            ("step", _) if tells_steps && data["kind"] != "model" => super::note(&escaped(&step(data))),
             _ => {}
         };
         let result = self.remote.follow(path, body, heard).await?;
         let is_whole = is_written && !is_error(&result) && !waits_for_us(&result);
         match is_whole {
             true => super::write(b"\n"),
-            false => super::print(&text_of(&result)),
+            false => super::print(&printable(&text_of(&result))),
         }
         Ok(result)
     }
@@ -109,7 +110,7 @@ impl Ask {
             let decision = json!({ "decision": if is_approved { "approve" } else { "reject" } });
             let id = approval["id"].as_str().unwrap_or_default();
             if let Err(failure) = self.remote.post(&format!("/approvals/{id}"), &decision).await {
-                super::note(&failure.to_string());
+                super::note(&escaped(&failure.to_string()));
                 return Ok(false);
             }
         }
@@ -140,11 +141,15 @@ fn waits_for_us(result: &Value) -> bool {
     approvals.is_some_and(|approvals| !approvals.is_empty())
 }
 
-/// What a model has chosen, in letters that a terminal shows and does not obey.
+/// What a model has written: on a terminal in letters that it shows and does not obey, and elsewhere as it is.
+fn printable(text: &str) -> Cow<'_, str> {
+    if std::io::stdout().is_terminal() { escaped(text) } else { text.into() }
+}
+
+/// What a model has chosen, with all of it in sight and in one line.
 fn shown(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let clean = tool::sanitize::clean(&text, &mut BTreeSet::new()).into_owned();
-    clean.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    escaped(&text).replace(char::is_control, "\u{fffd}")
 }
 
 /// A step in a line.

@@ -38,11 +38,12 @@ async fn world() -> (TestApp, http::Server, Model) {
     let model = Model::start(|_, asked| match asked.text.contains("\"tool_call_id\"") {
         _ if asked.text.contains("fail") => Reply::error(401, "no"),
         false if asked.text.contains("Remove") => {
-            Reply::calls(&[("crm__remove", json!({ "text": "it\u{1b}[2J" }))])
+            Reply::calls(&[("crm__remove", json!({ "text": "it\u{1b}[2J\u{202e}\u{200b}" }))])
         }
         true if asked.text.contains("denied") => Reply::says("It stays."),
         true => Reply::says("It is gone."),
         false if asked.text.contains("from-the-file") => Reply::says("I have read the file."),
+        false if asked.text.contains("colour") => Reply::says("red \u{1b}[31m\u{202e}\u{9b}\tend"),
         false => Reply::says("Hello from the model."),
     })
     .await;
@@ -122,10 +123,22 @@ async fn a_person_at_a_terminal_is_asked() {
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("api://crm/remove") && text.contains("It is gone."), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert!(text.contains(r"it\u001b[2J\u202e\u200b"), "all that is sent is shown: {text:?}");
     assert_eq!(count(&upstream, "/remove"), 1);
     let output = ask_at_terminal(&app, "n", &["Remove it."]).await;
     assert!(said(&output).contains("It stays."), "{}", said(&output));
     assert_eq!((output.status.code(), count(&upstream, "/remove")), (Some(0), 1));
     let left: Value = app.get("approvals").await.is(200).body;
     assert_eq!(left["items"], json!([]), "{left}");
+}
+
+/// AG-1: a terminal shows what the model writes and obeys none of it; a program reads it as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_does_not_obey_the_model() {
+    let (app, _upstream, _model) = world().await;
+    let output = ask_at_terminal(&app, "", &["In colour?"]).await;
+    let text = said(&output);
+    assert!(text.contains("red \\u001b[31m\\u202e\\u009b\tend"), "{text:?}");
+    let output = ask(&app, &["In colour?"]).await;
+    assert_eq!(said(&output), "red \u{1b}[31m\u{202e}\u{9b}\tend\n");
 }

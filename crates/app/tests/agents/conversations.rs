@@ -11,6 +11,7 @@ on_both_databases! {
     a_conversation_is_there_for_its_caller_and_agent_alone
     a_conversation_has_one_run_at_a_time
     conversations_are_bounded_sealed_and_end
+    nothing_that_a_run_is_given_or_says_is_on_record_as_a_change
 }
 
 /// An agent that says how many messages its model was told, and what the last prompt was.
@@ -133,4 +134,46 @@ async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
     store.conversations().sweep().await.unwrap();
     store.close().await;
     app.post("agents/a/runs", json!({ "prompt": "x", "conversation": brief })).await.is(404);
+}
+
+/// AG-14: who started, decided and ended a run is on record, and never what it was given, asks or answers.
+async fn nothing_that_a_run_is_given_or_says_is_on_record_as_a_change(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::replies(vec![
+        Reply::says("hunter2 answers"),
+        Reply::calls(&[("crm__remove", json!({ "text": "hunter2 removed" }))]),
+        Reply::says("hunter2 is gone"),
+    ])
+    .await;
+    app.post("services", agent("a", &model, json!({}))).await.is(201);
+    let id = say(&app, "new", "hunter2 asks").await["conversation"].as_str().unwrap().to_owned();
+    app.delete(&format!("conversations/{id}")).await.is(204);
+    let body = json!({ "prompt": "hunter2 again", "conversation": "new" });
+    let waiting = app.post("agents/a/runs", body).await.is(202).body["structuredContent"].clone();
+    let (run, approval) = (waiting["run"].as_str().unwrap(), waiting["approvals"][0]["id"].as_str().unwrap());
+    app.post(&format!("approvals/{approval}"), json!({ "decision": "approve", "comment": "hunter2 yes" }))
+        .await
+        .is(200);
+    until(&app, run, "succeeded").await;
+    let source = "inputs: {word: string}\nnodes:\n  w: {wait: {signal: go}}\noutput: {said: \"${word}\"}";
+    app.post("flows", json!({ "id": "f", "source": source })).await.is(201);
+    app.post("flows/f/publish", json!({})).await.is(200);
+    let begun = app.post("flows/f/runs", json!({ "inputs": { "word": "hunter2 flows" } })).await.is(202);
+    let of_flow = begun.string("id");
+    app.post(&format!("runs/{of_flow}/signals/nobody"), json!({ "data": "hunter2 signals" })).await.is(202);
+    app.post(&format!("runs/{of_flow}/cancel"), json!({})).await.is(200);
+    app.post(&format!("runs/{of_flow}/replay"), json!({})).await.is(202);
+    let records = app.get("audit?kind=management&limit=100").await.is(200);
+    assert!(!records.text.contains("hunter2"), "{}", records.text);
+    for (action, name, expected) in [
+        ("POST /api/v1/agents/a/runs".to_owned(), "run", run),
+        (format!("POST /api/v1/approvals/{approval}"), "id", run),
+        ("POST /api/v1/flows/f/runs".to_owned(), "id", &of_flow),
+    ] {
+        let items = records.items();
+        let found = items.iter().find(|record| record["tool"] == *action);
+        let after = &found.unwrap_or_else(|| panic!("no {action} in {}", records.text))["arguments"]["after"];
+        assert_eq!(after[name], expected, "{action}: {after}");
+    }
 }

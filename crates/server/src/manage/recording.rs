@@ -35,6 +35,22 @@ pub(super) const SIGN_IN: &str = "/api/v1/auth/login";
 /// So does this.
 pub(super) const SESSION: &str = "/api/v1/auth/session";
 
+/// What is on record of a run. What it was given, asks and answers is for those who may read the run, as long as it is kept.
+const OF_RUNS: [&str; 12] = [
+    "id",
+    "run",
+    "flow",
+    "agent",
+    "version",
+    "state",
+    "trigger",
+    "started_by",
+    "replay_of",
+    "conversation",
+    "matched",
+    "done",
+];
+
 /// What the layer needs: the server, and REST itself to read with.
 #[derive(Clone)]
 pub(crate) struct Recorder {
@@ -97,6 +113,7 @@ impl Recorder {
             return Value::Null;
         }
         let (_, view) = read(response).await;
+        let view = if is_about_runs(path) { of_run(view) } else { view };
         // A list is not what is changed: something is added to it.
         if view.get("items").is_some() { Value::Null } else { view }
     }
@@ -107,6 +124,8 @@ impl Recorder {
             true => read(response).await,
             false => (response, Value::Null),
         };
+        let is_about_runs = row.tool.split_once(' ').is_some_and(|(_, path)| is_about_runs(path));
+        let after = if is_about_runs { of_run(after) } else { after };
         let (before, after) = differing(before, after);
         let arguments = json!({ "before": bounded(&before), "after": bounded(&after) });
         row.arguments = Some(arguments.to_string().into());
@@ -124,6 +143,28 @@ impl Recorder {
             tracing::warn!(%error, "that {} was refused is not on record: {error}", row.tool);
         }
     }
+}
+
+/// The request starts a run, steers it or decides for it, or is about what was said in one.
+fn is_about_runs(path: &str) -> bool {
+    let parts: Vec<_> = path.trim_start_matches("/api/v1/").split('/').collect();
+    matches!(
+        parts.as_slice(),
+        ["runs" | "approvals" | "conversations", ..]
+            | ["agents" | "flows", _, "runs", ..]
+            | ["flows", _, "triggers", _, "fire"]
+    )
+}
+
+/// Which run it is and where it stands, without anything that it was given or says.
+fn of_run(mut view: Value) -> Value {
+    let view = match view.get_mut("structuredContent") {
+        Some(told) => told.take(),
+        None => view,
+    };
+    let Value::Object(mut fields) = view else { return Value::Null };
+    fields.retain(|name, _| OF_RUNS.contains(&name.as_str()));
+    Value::Object(fields)
 }
 
 fn begin(who: &SignedIn, parts: &Parts) -> AuditRow<'static> {

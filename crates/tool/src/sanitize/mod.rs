@@ -1,7 +1,9 @@
 //! Text from outside without what people cannot see: a model would read it, and might obey.
 
+mod escaped;
 mod json;
 
+pub use escaped::escaped;
 pub(crate) use json::clean_field;
 
 use std::borrow::Cow;
