@@ -6,6 +6,8 @@ pub const NODES: usize = 500;
 pub const NAMES: usize = 500;
 /// Blocks in one another.
 pub const LEVELS: usize = 8;
+/// Lists, maps and `?` of a type in one another, as `int[][]?` has three.
+pub const TYPE_LEVELS: usize = 16;
 /// Items of one `each`.
 pub const ITEMS: usize = 10_000;
 /// Passes of one `loop` at the most, whatever its `max` is.
@@ -26,11 +28,12 @@ pub const HANDOFFS: usize = 5;
 pub const ATTEMPTS: u64 = 100;
 
 /// All of them, for the reference: what is counted, and how much there may be.
-pub const ALL: [(&str, u64); 15] = [
+pub const ALL: [(&str, u64); 16] = [
     ("bytes of a document", crate::MAX_BYTES as u64),
     ("nodes of a document", NODES as u64),
     ("inputs, vars, types or triggers, each", NAMES as u64),
     ("blocks in one another", LEVELS as u64),
+    ("`[]`, `?` and `map<>` of a type in one another", TYPE_LEVELS as u64),
     ("items of one `each`", ITEMS as u64),
     ("passes of one loop", PASSES as u64),
     ("attempts of one call", ATTEMPTS),

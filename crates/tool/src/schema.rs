@@ -1,7 +1,12 @@
 //! JSON Schema checks whose messages a person or a model can act on.
 
+mod bounds;
+mod graph;
+mod references;
+
 use crate::salvage::escaped;
 use crate::{Error, Problem, Result};
+use bounds::Bounds;
 use document::nearest;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
 use jsonschema::{ReferencingError, ValidationError, ValidationOptions, Validator};
@@ -15,6 +20,7 @@ const MAX_PROBLEMS: usize = 50;
 #[derive(Debug)]
 pub struct Schema {
     validator: Validator,
+    bounds: Bounds,
     noun: &'static str,
     /// The names of fields, those of the outermost object first.
     names: Vec<String>,
@@ -54,19 +60,20 @@ impl Schema {
     }
 
     fn compiled(options: &ValidationOptions<'_>, schema: &Value, noun: &'static str) -> Result<Self> {
-        let validator = options.build(schema).map_err(|error| {
-            Error::invalid_config(format!("the JSON schema is invalid: {}", wrong(&error)))
-        })?;
+        let invalid = |why: String| Error::invalid_config(format!("the JSON schema is invalid: {why}"));
+        let bounds = Bounds::of(schema).map_err(invalid)?;
+        let built = bounds.roomy(|| options.build(schema).map_err(|error| wrong(&error)));
+        let validator = built.unwrap_or_else(|| Err("it cannot be read".to_owned())).map_err(invalid)?;
         let mut names = Vec::new();
         collect_names(schema, &mut names);
         let outermost = schema["properties"].as_object().map_or(0, serde_json::Map::len).min(names.len());
-        Ok(Self { validator, noun, names, outermost })
+        Ok(Self { validator, bounds, noun, names, outermost })
     }
 
     /// Whether nothing is wrong; much cheaper than asking what is.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.bounds.within(value, || self.validator.is_valid(value)).unwrap_or(false)
     }
 
     /// Everything that is wrong, in the order of the schema.
@@ -85,8 +92,12 @@ impl Schema {
             };
             self.explain(&error).into_iter().map(place).collect::<Vec<_>>()
         };
-        let errors = self.validator.iter_errors(value).take(MAX_PROBLEMS);
-        let mut all: Vec<_> = errors.flat_map(complaints).collect();
+        let all = || self.validator.iter_errors(value).take(MAX_PROBLEMS).flat_map(complaints).collect();
+        let Some(mut all): Option<Vec<_>> = self.bounds.within(value, all) else {
+            let message =
+                format!("The schema of the {}s asks more about this value than can be checked", self.noun);
+            return vec![Complaint { pointer: String::new(), problem: Problem::new("", "Invalid", message) }];
+        };
         // Whatever else is wrong with a value of the wrong type follows from that.
         let has_wrong_type = |complaint: &Complaint| complaint.problem.code == "WrongType";
         let mistyped: HashSet<_> =

@@ -36,6 +36,7 @@ use crate::problem::{Code, Problem, Problems};
 use crate::source::{self, Place, Tree};
 use assignments::Lone;
 use block::Blocks;
+use serde_json::json;
 use std::sync::Arc;
 use types::Types;
 
@@ -73,11 +74,14 @@ pub fn read(text: &str) -> ParsedFlow {
             None
         }
     };
+    let problems = problems.into_sorted();
+    // What is beyond the limits was not read as it is written.
+    let is_beyond = problems.iter().any(|problem| problem.code == Code::LimitExceeded && problem.is_error());
     let (flow, sketch) = match flow {
-        Some(flow) if !flow.block.is_whole() => (None, Some(flow)),
+        Some(flow) if is_beyond || !flow.block.is_whole() => (None, Some(flow)),
         flow => (flow, None),
     };
-    ParsedFlow { flow, sketch, problems: problems.into_sorted() }
+    ParsedFlow { flow, sketch, problems }
 }
 
 /// The tree of a document in our spelling, without its places: what two texts have in common that mean the same.
@@ -96,12 +100,12 @@ fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
     let handler = cursor.field("fail").and_then(|field| Some((field.text(problems)?.to_owned(), field)));
     let block = Blocks::new(&types).read(&cursor, handler.as_ref().map(|(id, _)| id.as_str()), problems);
     let duration = |name: &str, problems: &mut Problems| duration::read(&cursor.field(name)?, problems);
-    Some(Flow {
+    let flow = Flow {
         id: text("id", problems),
         name: text("name", problems),
         description: text("description", problems),
-        inputs: cursor.field("inputs").map(|field| types.fields(&field, problems)).unwrap_or_default(),
-        returns: cursor.field("returns").map(|field| types.schema(&field, problems)),
+        inputs: cursor.field("inputs").map(|field| types.inputs(&field, problems)).unwrap_or_default(),
+        returns: cursor.field("returns").map(|field| types.open_schema(&field, problems)),
         types: read_types(&cursor, &types, problems),
         vars: read_vars(&cursor, problems),
         output: cursor.field("output").map(|field| Data::read(&field, problems)),
@@ -113,7 +117,24 @@ fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
             .map(|field| trigger::read_all(&field, problems))
             .unwrap_or_default(),
         block: Arc::new(block?),
-    })
+    };
+    check_types(&flow, &cursor, problems);
+    Some(flow)
+}
+
+/// Types lead to one another, so that only all of them together can be wrong.
+fn check_types(flow: &Flow, cursor: &Cursor<'_>, problems: &mut Problems) {
+    let named: serde_json::Map<_, _> =
+        flow.types.keys().map(|name| (name.clone(), json!({"$ref": format!("#/$defs/{name}")}))).collect();
+    let types = json!({"properties": named, "$defs": flow.types});
+    let returns = flow.output_schema().unwrap_or_default();
+    for (field, schema) in [("types", types), ("inputs", flow.input_schema()), ("returns", returns)] {
+        let Some(field) = cursor.field(field) else { continue };
+        if let Err(error) = tool::schema::Schema::compile(&schema, "field") {
+            problems.add(field.error(Code::Syntax, error.message()));
+            return;
+        }
+    }
 }
 
 fn names_of_types(tree: &Tree) -> Vec<&str> {
@@ -135,7 +156,7 @@ fn read_types(
         problems.add(field.mismatch("an object of names and types"));
     }
     let entries = bounded(field.entries().collect(), &field, problems);
-    entries.into_iter().map(|(name, field)| (name.to_owned(), types.schema(&field, problems))).collect()
+    entries.into_iter().map(|(name, field)| (name.to_owned(), types.open_schema(&field, problems))).collect()
 }
 
 /// Vars are declared with their first values.

@@ -3,6 +3,7 @@
 use super::data::Formula;
 use super::origin::Origin;
 use crate::cursor::{Cursor, bounded, is_identifier};
+use crate::limits;
 use crate::problem::{Code, Problems};
 use crate::source::Content;
 use document::did_you_mean;
@@ -60,7 +61,7 @@ pub(crate) struct Types<'a> {
 
 impl Types<'_> {
     /// Reads a map of names to types.
-    pub(crate) fn fields(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<Declared> {
+    fn fields(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<Declared> {
         if !cursor.is_map() {
             problems.add(cursor.mismatch("an object of names and types"));
         }
@@ -76,8 +77,7 @@ impl Types<'_> {
         let name = name.to_owned();
         let Some(text) = cursor.as_text() else {
             let schema = self.schema(cursor, problems);
-            let is_secret =
-                cursor.tree.get("secret").is_some_and(|secret| matches!(secret.content, Content::Bool(true)));
+            let is_secret = is_secret(cursor);
             let default = schema.get("default").and_then(|value| literal(value, &origin));
             return Declared { is_optional: default.is_some(), name, schema, default, is_secret, origin };
         };
@@ -94,8 +94,25 @@ impl Types<'_> {
         Declared { name, schema, is_optional, default, is_secret: false, origin }
     }
 
+    /// Reads the type of something that cannot be secret.
+    pub(crate) fn open_schema(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Value {
+        refuse_secrets(cursor, problems);
+        self.schema(cursor, problems)
+    }
+
+    /// Reads inputs: of these, each may be secret as a whole.
+    pub(crate) fn inputs(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<Declared> {
+        for (_, input) in cursor.entries() {
+            input
+                .entries()
+                .filter(|(name, _)| *name != SECRET)
+                .for_each(|(_, part)| refuse_secrets(&part, problems));
+        }
+        self.fields(cursor, problems)
+    }
+
     /// Reads a type: a word, a JSON Schema, or an object of names and types.
-    pub(crate) fn schema(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Value {
+    fn schema(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Value {
         match &cursor.tree.content {
             Content::Text(text) => self.word(text.trim(), cursor, problems),
             Content::Map(_) if is_schema(cursor) => self.json_schema(cursor, problems),
@@ -114,7 +131,7 @@ impl Types<'_> {
     fn json_schema(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Value {
         let mut schema = cursor.tree.to_value();
         if let Some(fields) = schema.as_object_mut() {
-            fields.remove("secret");
+            fields.remove(SECRET);
             fields.retain(|name, value| name != "default" || !value.is_null());
         }
         if let Err(error) = tool::schema::Schema::compile(&self.with_definitions(&schema), "field") {
@@ -135,15 +152,27 @@ impl Types<'_> {
     }
 
     fn word(&self, text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Value {
+        // Counted before anything calls itself for it.
+        let levels = text.matches(['?', '[', '<']).count();
+        if levels > limits::TYPE_LEVELS {
+            let message =
+                format!("a type has at most {} of '[]', '?' and '<>' in one another", limits::TYPE_LEVELS);
+            problems.add(cursor.error(Code::LimitExceeded, message));
+            return json!({});
+        }
+        self.inner_word(text, cursor, problems)
+    }
+
+    fn inner_word(&self, text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Value {
         if let Some(inner) = text.strip_suffix('?') {
-            return nullable(self.word(inner.trim_end(), cursor, problems));
+            return nullable(self.inner_word(inner.trim_end(), cursor, problems));
         }
         if let Some(inner) = text.strip_suffix("[]") {
-            return json!({"type": "array", "items": self.word(inner.trim_end(), cursor, problems)});
+            return json!({"type": "array", "items": self.inner_word(inner.trim_end(), cursor, problems)});
         }
         if let Some((outer, inner)) = text.strip_suffix('>').and_then(|text| text.split_once('<')) {
             let inner = inner.rsplit_once(',').map_or(inner, |(_, value)| value);
-            let inner = self.word(inner.trim(), cursor, problems);
+            let inner = self.inner_word(inner.trim(), cursor, problems);
             match outer.trim() {
                 "map" => return json!({"type": "object", "additionalProperties": inner}),
                 "list" | "array" => return json!({"type": "array", "items": inner}),
@@ -170,6 +199,30 @@ impl Types<'_> {
             }
         }
     }
+}
+
+const SECRET: &str = "secret";
+
+fn is_secret(cursor: &Cursor<'_>) -> bool {
+    cursor.tree.get(SECRET).is_some_and(|secret| matches!(secret.content, Content::Bool(true)))
+}
+
+/// What is said to be secret where nothing is sealed would be shown.
+fn refuse_secrets(cursor: &Cursor<'_>, problems: &mut Problems) {
+    let is_data = |name: &str| matches!(name, "const" | "enum" | "default" | "examples");
+    if is_secret(cursor) {
+        let message =
+            "'secret' is for inputs themselves: make this an input of its own, or the whole input secret";
+        problems.add(cursor.error(Code::Syntax, message));
+    }
+    for (name, part) in cursor.entries().filter(|(name, _)| !is_data(name)) {
+        match name {
+            // Their names may be anything.
+            "properties" => part.entries().for_each(|(_, field)| refuse_secrets(&field, problems)),
+            _ => refuse_secrets(&part, problems),
+        }
+    }
+    cursor.items().for_each(|item| refuse_secrets(&item, problems));
 }
 
 /// A constant as a default.

@@ -54,7 +54,7 @@ pub(super) fn read_approval(
     let notify = cursor.field("notify").map(|field| call::read_small(&field, problems));
     Some(Approval {
         title: Data::read(&title, problems),
-        fields: field.field("fields").map(|field| types.schema(&field, problems)),
+        fields: field.field("fields").map(|field| types.open_schema(&field, problems)),
         by: field.field("by").map_or(Data::Literal(json!("managers")), |field| Data::read(&field, problems)),
         timeout: field.field("timeout").and_then(|field| duration::read(&field, problems)),
         on_timeout: on_timeout.unwrap_or_default(),

@@ -4,6 +4,7 @@ use super::formats::FORMATS;
 use super::record::{Ending, Failure};
 use super::{Machine, ROOT};
 use crate::document::{Flow, object};
+use crate::limits;
 use expression::Setting;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -121,16 +122,7 @@ fn bound_integers(schema: &mut Value) {
 
 /// Takes away the fields that a schema does not name; what says nothing about fields is left alone.
 fn cut(value: &mut Value, schema: &Value, types: &Map<String, Value>) {
-    let named = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
-    if let Some(schema) = named.and_then(|name| types.get(name)) {
-        return cut(value, schema, types);
-    }
-    if let Some(Value::Array(choices)) = schema.get("anyOf") {
-        // `T?`: the one that is not null.
-        if let Some(choice) = choices.iter().find(|choice| **choice != json!({"type": "null"})) {
-            return cut(value, choice, types);
-        }
-    }
+    let Some(schema) = resolved(schema, types) else { return };
     match value {
         Value::Object(fields) => {
             let Some(Value::Object(properties)) = schema.get("properties") else { return };
@@ -150,6 +142,21 @@ fn cut(value: &mut Value, schema: &Value, types: &Map<String, Value>) {
         }
         _ => {}
     }
+}
+
+/// The schema that says something about fields or items, behind names and `?`; none in a circle of names, which is
+/// refused when the value is checked.
+fn resolved<'s>(mut schema: &'s Value, types: &'s Map<String, Value>) -> Option<&'s Value> {
+    for _ in 0..=limits::NAMES * limits::TYPE_LEVELS {
+        let name = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+        let named = name.and_then(|name| types.get(name));
+        // `T?`: the one that is not null.
+        let choices = schema.get("anyOf").and_then(Value::as_array);
+        let choice = choices.and_then(|all| all.iter().find(|choice| **choice != json!({"type": "null"})));
+        let Some(next) = named.or(choice) else { return Some(schema) };
+        schema = next;
+    }
+    None
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod schedules;
 mod settling;
 mod table_changes;
 mod triggers;
+mod types;
 mod versions;
 mod webhooks;
 

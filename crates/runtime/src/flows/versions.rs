@@ -84,7 +84,8 @@ impl Versions {
 pub(super) fn parse(source: String, bound: Vec<Bound>) -> Result<Version> {
     let reading = flow::read(&source);
     let Some(flow) = reading.flow else {
-        let first = reading.problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+        let first = reading.problems.iter().find(|problem| problem.is_error());
+        let first = first.map(|problem| problem.message.clone()).unwrap_or_default();
         return Err(Error::invalid_config(format!("the flow cannot be run: {first}")));
     };
     Ok(Version { number: None, flow: Arc::new(flow), bound, rights: None, source })

@@ -6,6 +6,7 @@ mod calls;
 mod crashes;
 mod edges;
 mod people;
+mod types;
 mod world;
 
 use flow::engine::{Ending, Fact};
