@@ -201,10 +201,26 @@ impl Gateway {
         self.look(&mut record);
         let logged = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
         let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(logged).await);
+        self.mark_private(cx, &mut record);
         self.count(&record, &result);
         spans::end(span, cx, &record, &result);
         self.audit.write(record.end(&result)).await; // refusals and failures too
         result
+    }
+
+    /// Whether arguments that no schema describes may be seen in the audit. A name that leads nowhere may have been meant for
+    /// any service of the tenant.
+    fn mark_private(&self, cx: &Context, record: &mut Record) {
+        let kind = |scheme: &str| self.registry.find(scheme);
+        let is_private = |scheme: &str| kind(scheme).is_some_and(|kind| kind.has_private_arguments);
+        record.has_private_arguments = match (record.route(), record.target()) {
+            (Some(route), _) => is_private(&route.service.scheme),
+            (None, Target::Uri(uri)) if kind(uri.scheme()).is_some() => is_private(uri.scheme()),
+            (None, _) => {
+                let tenant = self.catalog.tenant(&cx.tenant);
+                tenant.is_some_and(|tenant| tenant.services().any(|service| is_private(&service.scheme)))
+            }
+        };
     }
 
     /// Records a call that a door had to turn away before it could become a request.

@@ -282,6 +282,7 @@ impl Gateway {
                 service: Some(wanted.id.clone()),
                 made_at_ms: wanted.made_at_ms,
                 allow_private_network,
+                allow_private_sources: env.allow_private_network,
                 ..env.clone()
             };
             match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {

@@ -113,6 +113,10 @@ pub trait Settings: DeserializeOwned + JsonSchema + 'static {
     /// How such a service is made from a description of its API, if it can be.
     const IMPORT: Option<Import> = None;
 
+    /// What callers give such services is nobody else's affair unless a tool's schema says otherwise: the audit shows
+    /// arguments that no schema describes as `***`.
+    const HAS_PRIVATE_ARGUMENTS: bool = false;
+
     /// Options in URIs of such services, beside those that all have. They narrow what a tool does, and never
     /// widen it: an allow-list that names the tool covers them.
     const URI_OPTIONS: &'static [&'static str] = &[];
@@ -157,6 +161,8 @@ pub struct Kind {
     pub ambient: Option<Ambient>,
     /// How such a service is made from a description of its API, if it can be.
     pub import: Option<Import>,
+    /// The audit hides arguments that no schema describes.
+    pub has_private_arguments: bool,
     /// Options in URIs of such services, beside those that all have.
     pub uri_options: &'static [&'static str],
     is_privileged: fn(&Value) -> bool,
@@ -178,6 +184,7 @@ impl Kind {
             inline: S::INLINE,
             ambient: S::AMBIENT,
             import: S::IMPORT,
+            has_private_arguments: S::HAS_PRIVATE_ARGUMENTS,
             uri_options: S::URI_OPTIONS,
             is_privileged: S::is_privileged,
             uses: S::uses,

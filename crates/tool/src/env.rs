@@ -21,6 +21,9 @@ pub struct Env {
     pub made_at_ms: Option<i64>,
     /// Services may call private, loopback and link-local addresses without saying so themselves.
     pub allow_private_network: bool,
+    /// Callers may name such addresses, too, where they say from where something is fetched. Only whoever runs the process
+    /// decides that: what lets a service reach its own remote lets no caller look around there.
+    pub allow_private_sources: bool,
     /// Services that say so themselves may. Whoever manages the platform decides that for each tenant.
     pub may_use_private_network: bool,
     /// Where background work is started, so that shutdown can wait for it.
@@ -62,6 +65,7 @@ impl Default for Env {
             service: None,
             made_at_ms: None,
             allow_private_network: false,
+            allow_private_sources: false,
             may_use_private_network: true,
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),

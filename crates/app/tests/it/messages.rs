@@ -8,6 +8,7 @@ on_both_databases! {
     the_scenarios_of_mail_and_messages_run_over_mcp
     one_key_sends_once_on_every_replica
     the_audit_masks_numbers_and_hides_what_messages_say
+    the_audit_hides_what_refused_calls_give
 }
 
 async fn with_services(backend: Backend) -> TestApp {
@@ -86,4 +87,25 @@ async fn the_audit_masks_numbers_and_hides_what_messages_say(backend: Backend) {
         assert!(!text.contains(hidden), "{hidden} is in {text}");
     }
     assert!(text.contains("138****8000") && text.contains("+86139****9000"), "{text}");
+}
+
+/// SM-7: also of calls that are refused for a wrong name, of whatever.
+async fn the_audit_hides_what_refused_calls_give(backend: Backend) {
+    let app = with_services(backend).await;
+    let given = json!({ "phone": "13800138000", "message": "private words", "code": 654_321, "all": [{ "x": "13900139000" }] });
+    for uri in ["sms://crm-sms/wellcome", "sms://crm-smss/welcome", "sms://crm-sms/welcome"] {
+        app.call(uri, given.clone()).await;
+    }
+    let doors = BothDoors::open(&app).await;
+    for name in ["crm-sms__wellcome", "crm-sms__welcome"] {
+        doors.mcp("tools/call", json!({ "name": name, "arguments": given })).await;
+    }
+    // What is meant for others is shown as ever.
+    app.call("mail://marketing/sent", json!({ "note": "public words" })).await;
+    let records = audited(&app, "status=refused", 6).await;
+    let text = serde_json::to_string(&records).unwrap();
+    for hidden in ["13800138000", "13900139000", "654321", "private words"] {
+        assert!(!text.contains(hidden), "{hidden} is in {text}");
+    }
+    assert!(text.contains("phone") && text.contains("***") && text.contains("public words"), "{text}");
 }

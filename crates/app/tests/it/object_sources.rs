@@ -67,20 +67,33 @@ async fn a_source_is_called_with_the_rights_of_the_caller() {
     assert!(reply.text.contains("3 deep"), "{}", reply.text);
 }
 
-/// A server that may not reach private addresses does not fetch from them either.
+/// OS-9, ML-3: callers fetch from public addresses only, even where the service itself may reach private ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sources_are_guarded() {
     let upstream = http::Server::start().await;
     let app = TestApp::start_with(Backend::Sqlite, |settings| settings.allow_private_network = false).await;
-    app.service(json!({ "type": "oss", "id": "docs", "config": {} })).await;
-    for url in [
-        format!("{}/echo", upstream.url()),
-        "http://169.254.169.254/latest/meta-data".to_owned(),
-        "file:///etc/passwd".to_owned(),
-    ] {
-        let reply = app.call("oss://docs/save", json!({ "key": "x", "source": { "url": url } })).await;
-        assert!(reply.status >= 400 || reply.body["isError"] == true, "{url}: {}", reply.text);
+    app.service(json!({ "type": "oss", "id": "closed", "config": {} })).await;
+    app.service(json!({ "type": "oss", "id": "open", "config": { "allow_private_network": true } })).await;
+    app.service(json!({ "type": "mail", "id": "post", "config": { "allow_private_network": true } })).await;
+    let url = upstream.url();
+    let sources = [
+        json!({ "url": format!("{url}/echo") }),
+        json!({ "url": "http://169.254.169.254/latest/meta-data" }),
+    ];
+    for source in sources {
+        for store in ["closed", "open"] {
+            let save = json!({ "key": "x", "source": source });
+            let reply = app.call(&format!("oss://{store}/save"), save).await;
+            let words = "content comes from public addresses only";
+            assert!(reply.text.contains(words), "{store} {source}: {}", reply.text);
+        }
+        let file = json!([{ "name": "a.txt", "source": source }]);
+        let mail = json!({ "to": "a@example.com", "subject": "s", "body": "b", "attachments": file });
+        let reply = app.call("mail://post/send", mail).await;
+        assert!(reply.text.contains("content comes from public addresses only"), "{source}: {}", reply.text);
     }
-    let listed = app.call("oss://docs/list", json!({})).await.is(200);
+    let file = json!({ "key": "x", "source": { "url": "file:///etc/passwd" } });
+    assert!(app.call("oss://open/save", file).await.text.contains("must begin with https://"));
+    let listed = app.call("oss://open/list", json!({})).await.is(200);
     assert_eq!(listed.body["structuredContent"]["objects"], json!([]));
 }

@@ -99,8 +99,8 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(range(min = 1, max = 10_000))]
     pub(super) max_concurrent_calls: Option<usize>,
-    /// Private, loopback and link-local addresses of the server and of attachments are refused unless this is `true` or lists
-    /// their ranges, e.g. `["10.0.0.0/8"]`.
+    /// Private, loopback and link-local addresses of the server are refused unless this is `true` or lists their ranges,
+    /// e.g. `["10.0.0.0/8"]`. It does not hold for attachments' `source.url`, which callers write.
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
     pub(super) allow_private_network: Option<AllowPrivateNetwork>,

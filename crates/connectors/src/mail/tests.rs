@@ -65,7 +65,7 @@ async fn conforms_like_every_connector_on_exim() {
         ..subject(
             settings(&needed("MCP_TEST_EXIM_URL")),
             Capability::Has(settings(&dead)),
-            in_folder(folder.path()),
+            Env { allow_private_sources: true, ..in_folder(folder.path()) },
             vec!["tester-password".to_owned()],
         )
     };

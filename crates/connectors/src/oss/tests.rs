@@ -58,7 +58,7 @@ async fn conforms_like_every_connector_on_s3() {
     };
     let slow = testkit::http::Server::start().await;
     let source = json!({ "key": "slow", "source": { "url": format!("{}/slow/20000", slow.url()) } });
-    let env = Env { data_dir: Some(std::env::temp_dir()), ..Env::default() };
+    let env = Env { data_dir: Some(std::env::temp_dir()), allow_private_sources: true, ..Env::default() };
     let dead = format!("http://{}", testkit::http::dead_address().await);
     let subject = Subject {
         dead_settings: Capability::Has(settings(&dead)),

@@ -145,6 +145,8 @@ impl tool::Settings for Settings {
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
+    /// Numbers, codes and words.
+    const HAS_PRIVATE_ARGUMENTS: bool = true;
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();

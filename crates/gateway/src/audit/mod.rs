@@ -17,7 +17,6 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tool::secret::SecretValues;
 use tool::uri::Options;
 use tool::{
     Account, Arguments, Caller, Context, Door, Error, Inspection, Link, Nested, Outcome, Target, TenantId,
@@ -44,6 +43,8 @@ pub(crate) struct Record {
     /// What the record is about, if it is not a call.
     subject: Option<Subject>,
     arguments: Result<Box<RawValue>, usize>,
+    /// What no schema describes of them is hidden.
+    pub(crate) has_private_arguments: bool,
     at_ms: i64,
     begun: Instant,
     end: Option<End>,
@@ -147,6 +148,7 @@ impl Record {
             } else {
                 Ok(arguments.to_raw())
             },
+            has_private_arguments: false,
             at_ms: now_ms(),
             begun: Instant::now(),
             end: None,
@@ -232,6 +234,11 @@ impl Record {
         self.end.as_ref().is_some_and(|end| end.status != Status::Ok)
     }
 
+    /// What was called.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Where the call went, if it was found.
     pub(crate) fn route(&self) -> Option<&Arc<Route>> {
         self.route.as_ref()
@@ -284,7 +291,9 @@ impl Record {
         let route = self.route.as_deref();
         let (uri, service) = place_of(route, self.subject, self.options);
         let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
-        let (arguments, hidden) = kept_arguments(&self.arguments, route, &secrets);
+        let redaction = route.map(|route| &*route.redaction);
+        let arguments = self.arguments.as_deref().map_err(|size| *size);
+        let (arguments, hidden) = redact::kept(arguments, redaction, self.has_private_arguments, &secrets);
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
         let end = self.end.unwrap_or_else(|| End::none(duration_us));
         let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
@@ -369,21 +378,6 @@ fn place_of(
         (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
         (None, None) => (None, None),
     }
-}
-
-/// The arguments as they are kept, and all that may stand in no text about the call.
-fn kept_arguments(
-    arguments: &Result<Box<RawValue>, usize>,
-    route: Option<&Route>,
-    secrets: &SecretValues,
-) -> (String, Vec<Value>) {
-    let (text, mut hidden) = match (arguments, route) {
-        (Ok(raw), Some(route)) => route.redaction.take_out(raw),
-        (Ok(raw), None) => Redaction::default().take_out(raw),
-        (Err(size), _) => (format!("{{\"omitted\":\"{size} bytes of arguments\"}}"), Vec::new()),
-    };
-    hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
-    (redact::without(secrets, text), hidden)
 }
 
 fn status_of(error: &Error) -> Status {

@@ -45,6 +45,8 @@ pub(crate) struct Redaction {
     hiding: Hiding,
     /// Of an object; those with nothing secret below are left out.
     fields: Vec<(String, Redaction)>,
+    /// The names of all that an object was described with.
+    described: Vec<String>,
     /// Of an array.
     items: Option<Box<Redaction>>,
 }
@@ -69,12 +71,13 @@ impl Redaction {
     }
 
     fn of_value(schema: &Value) -> Self {
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let fields = properties.map(|(name, field)| (name.clone(), Self::of_value(field)));
+        let properties = || schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let fields = properties().map(|(name, field)| (name.clone(), Self::of_value(field)));
         let items = schema.get("items").map(Self::of_value).filter(|items| !items.is_empty());
         Self {
             hiding: hiding_of(schema),
             fields: fields.filter(|(_, field)| !field.is_empty()).collect(),
+            described: properties().map(|(name, _)| name.clone()).collect(),
             items: items.map(Box::new),
         }
     }
@@ -108,6 +111,40 @@ impl Redaction {
             }
         }
     }
+}
+
+/// The arguments as they are kept, unless there were too many bytes of them, and all that may stand in no text about the
+/// call.
+pub(super) fn kept(
+    arguments: Result<&RawValue, usize>,
+    tool: Option<&Redaction>,
+    is_private: bool,
+    secrets: &SecretValues,
+) -> (String, Vec<Value>) {
+    let (text, mut hidden) = match arguments {
+        Ok(raw) if is_private => take_out_undescribed(tool, raw),
+        Ok(raw) => tool.unwrap_or(&Redaction::default()).take_out(raw),
+        Err(size) => (format!("{{\"omitted\":\"{size} bytes of arguments\"}}"), Vec::new()),
+    };
+    hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
+    (without(secrets, text), hidden)
+}
+
+/// The arguments without all that the tool's schema does not describe, which is everything where there is no tool, and what
+/// was replaced.
+fn take_out_undescribed(tool: Option<&Redaction>, arguments: &RawValue) -> (String, Vec<Value>) {
+    let mut hidden = Vec::new();
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(arguments.get()) else {
+        return ("{\"omitted\":\"unreadable arguments\"}".into(), hidden);
+    };
+    for (name, field) in &mut fields {
+        if !tool.is_some_and(|tool| tool.described.contains(name)) {
+            hidden.push(std::mem::replace(field, MASK.into()));
+        }
+    }
+    let mut rest = Value::Object(fields);
+    redact_value(&mut rest, tool, &mut hidden);
+    (rest.to_string(), hidden)
 }
 
 /// Says whether there is anything to hide, without keeping what it reads.
@@ -233,7 +270,7 @@ pub(super) fn redact_text(text: &str, hidden: &[Value]) -> String {
 }
 
 /// JSON text without values that are secret whatever they are called.
-pub(super) fn without(secrets: &SecretValues, text: String) -> String {
+fn without(secrets: &SecretValues, text: String) -> String {
     if secrets.is_empty() {
         return text;
     }

@@ -9,37 +9,56 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tool::objects::{InMemory, Part};
 use tool::{
-    Arguments, CallTools, Context, Env, Error, Links, Outcome, Output, Request, Result, Step, Target,
+    Arguments, CallTools, Context, Env, Error, Links, Outcome, Output, Request, Result, Step, Target, Uri,
 };
 
 /// How many sources may stand inside one another.
 const MAX_DEPTH: usize = 3;
 /// How a call is named that fetches a source, in the path of its step.
 const STEP: &str = "source";
+/// The type of the services whose answers name addresses that they have made themselves.
+const STORES: &str = "oss";
 
 /// Where the content of one service's calls may come from.
 #[derive(Debug, Clone)]
 pub(crate) struct Sources {
     tools: Weak<dyn CallTools>,
     links: Option<Arc<dyn Links>>,
-    policy: Arc<Policy>,
-    http: fetch::Client,
+    /// To addresses that callers, or tools of any kind, have written.
+    guarded: Way,
+    /// To those that a store has made itself, which may be as private as the service's own remote.
+    own: Way,
     /// How long an address may say nothing.
     timeout: Duration,
 }
 
-impl Sources {
-    /// Sources under the policy of the service, whatever its own way to its remote is.
-    pub(crate) fn new(env: &Env, policy: Arc<Policy>, timeout: Duration) -> Self {
+/// How addresses are fetched.
+#[derive(Debug, Clone)]
+struct Way {
+    policy: Arc<Policy>,
+    http: fetch::Client,
+}
+
+impl Way {
+    fn new(policy: Arc<Policy>) -> Self {
         let http = fetch::Client::new(Arc::new(Resolver(policy.clone())), Tls::default());
-        Self { tools: env.tools.clone(), links: env.links.clone(), policy, http, timeout }
+        Self { policy, http }
+    }
+}
+
+impl Sources {
+    /// Sources of a service with this policy. It is none of its callers': what they write is fetched from public addresses.
+    pub(crate) fn new(env: &Env, policy: Arc<Policy>, timeout: Duration) -> Self {
+        let guarded = Way::new(Arc::new(Policy::of_callers(env)));
+        let (tools, links) = (env.tools.clone(), env.links.clone());
+        Self { tools, links, guarded, own: Way::new(policy), timeout }
     }
 
     /// The content that a `source` leads to.
     pub(super) async fn open(&self, cx: &Context, source: &Map<String, Value>) -> Result<Content> {
         let text = |name: &str| source.get(name).and_then(Value::as_str);
         match (text("url"), text("uri")) {
-            (Some(url), None) => self.open_url(cx, url).await,
+            (Some(url), None) => self.open_url(cx, &self.guarded, url).await,
             (None, Some(uri)) => {
                 let arguments = source.get("arguments").and_then(Value::as_object).cloned();
                 self.open_tool(cx, uri, arguments.unwrap_or_default()).await
@@ -48,7 +67,7 @@ impl Sources {
         }
     }
 
-    async fn open_url(&self, cx: &Context, url: &str) -> Result<Content> {
+    async fn open_url(&self, cx: &Context, way: &Way, url: &str) -> Result<Content> {
         // One of our own need not go over the network, which may not even lead here.
         if let (Some(link), Some(tools)) =
             (self.links.as_ref().and_then(|links| links.open(url)), self.tools.upgrade())
@@ -61,7 +80,7 @@ impl Sources {
             });
         }
         let url = Url::parse(url).map_err(|_| wrong("parameter 'source.url' is no address"))?;
-        web::get(&self.http, &self.policy, url, self.timeout).await
+        web::get(&way.http, &way.policy, url, self.timeout).await
     }
 
     async fn open_tool(&self, cx: &Context, uri: &str, arguments: Map<String, Value>) -> Result<Content> {
@@ -74,16 +93,19 @@ impl Sources {
         let Some(tools) = self.tools.upgrade() else {
             return Err(Error::unsupported("content of other tools is to be had from a server only"));
         };
-        let uri = uri
+        let uri: Uri = uri
             .parse()
             .map_err(|error| wrong(&format!("parameter 'source.uri' is no address of a tool: {error}")))?;
         let path = if outer.is_empty() { STEP.to_owned() } else { format!("{outer}.{STEP}") };
         let nested = cx.nested(Step { path: Some(path.into()), ..Step::default() });
+        // Options may put an address of the caller's into the answer.
+        let is_of_store = uri.scheme() == STORES && uri.options().is_empty();
+        let way = if is_of_store { &self.own } else { &self.guarded };
         let request = Request::new(Target::Uri(uri), Arguments::from(arguments));
         let called =
             Box::pin(tools.call(&nested, request)).await.map_err(|error| error.about("the source failed"))?;
         match called {
-            Outcome::Done(output) => self.read(cx, &output).await,
+            Outcome::Done(output) => self.read(cx, way, &output).await,
             Outcome::NeedsInput(_) => {
                 Err(Error::unsupported("the source asks a question, which nobody can answer here"))
             }
@@ -94,7 +116,7 @@ impl Sources {
     }
 
     /// The content of an answer: what a `load` gives as such, a picture or an attachment, or else all of it.
-    async fn read(&self, cx: &Context, output: &Output) -> Result<Content> {
+    async fn read(&self, cx: &Context, way: &Way, output: &Output) -> Result<Content> {
         if output.is_error() {
             let words: String = output.data().unwrap_or_default().chars().take(500).collect();
             return Err(Error::upstream(format!("the source failed: {words}")));
@@ -102,7 +124,7 @@ impl Sources {
         let data = output.data();
         let loaded: Option<Value> = data.as_deref().and_then(|data| serde_json::from_str(data).ok());
         if let Some(Value::Object(loaded)) = &loaded
-            && let Some(content) = self.read_loaded(cx, loaded).await?
+            && let Some(content) = self.read_loaded(cx, way, loaded).await?
         {
             return Ok(content);
         }
@@ -116,7 +138,12 @@ impl Sources {
         }
     }
 
-    async fn read_loaded(&self, cx: &Context, loaded: &Map<String, Value>) -> Result<Option<Content>> {
+    async fn read_loaded(
+        &self,
+        cx: &Context,
+        way: &Way,
+        loaded: &Map<String, Value>,
+    ) -> Result<Option<Content>> {
         let text = |name: &str| loaded.get(name).and_then(Value::as_str);
         let content_type = text("contentType").map(str::to_owned);
         if let (Some(content), Some(_)) = (text("content"), text("encoding")) {
@@ -125,7 +152,7 @@ impl Sources {
         }
         match (text("key"), text("url"), loaded.get("size")) {
             (Some(_), Some(url), Some(_)) => {
-                let content = self.open_url(cx, url).await?;
+                let content = self.open_url(cx, way, url).await?;
                 Ok(Some(Content { content_type: content_type.or(content.content_type), ..content }))
             }
             _ => Ok(None),

@@ -38,6 +38,8 @@ pub(crate) enum Setting {
     #[default]
     Service,
     HttpTool,
+    /// None: a caller has written the address.
+    Source,
     /// The platform's admins have not let the tenant's services in, whatever they say themselves.
     Tenant,
 }
@@ -69,6 +71,14 @@ impl Policy {
             () if is_everything => Self::Anywhere,
             () if env.may_use_private_network => Self::PublicAnd(ranges, Setting::default()),
             () => Self::PublicAnd(Vec::new(), Setting::Tenant),
+        }
+    }
+
+    /// What addresses that callers write may lead to, whatever their service may reach itself.
+    pub(crate) fn of_callers(env: &Env) -> Self {
+        match env.allow_private_sources {
+            true => Self::Anywhere,
+            false => Self::PublicAnd(Vec::new(), Setting::Source),
         }
     }
 

@@ -13,6 +13,9 @@ pub(super) fn error(address: IpAddr, setting: Setting) -> Error {
         Setting::HttpTool => {
             "to allow it, set config.HTTP.allow_private_network of the tool to true or a list of ranges"
         }
+        Setting::Source => {
+            "content comes from public addresses only, whatever the service itself may reach, unless the server runs with --allow-private-network"
+        }
         Setting::Tenant => {
             "\"allow_private_network\" on a service or tool counts only where an admin of the platform has set \"allow_private_network\": true on its tenant (PATCH /api/v1/tenants/{id})"
         }

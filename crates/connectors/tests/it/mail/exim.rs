@@ -1,10 +1,10 @@
 //! Mail through a real server.
 
 use super::support::{
-    arrival, arrived, call, cx, mail, merge, open, plain, secure, somebody, split, variable,
+    arrival, arrived, call, cx, mail, merge, open, open_in, plain, secure, somebody, split, variable,
 };
 use serde_json::json;
-use tool::ErrorKind;
+use tool::{Env, ErrorKind};
 
 /// ML-1
 #[tokio::test]
@@ -71,7 +71,8 @@ async fn sends_html_with_text_beside_it() {
 #[tokio::test]
 async fn attaches_files_from_arguments_addresses_and_within_the_body() {
     let web = testkit::http::Server::start().await;
-    let service = open(&plain(&variable("MCP_TEST_EXIM_URL")));
+    let env = Env { allow_private_sources: true, ..Env::default() };
+    let service = open_in(&plain(&variable("MCP_TEST_EXIM_URL")), &env);
     let to = somebody("files");
     let attachments = json!([
         { "name": "report.pdf", "content": "JVBERi0xLjcK" },

@@ -59,7 +59,7 @@ async fn refuses_bytes_that_were_not_asked_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_source_that_stands_still_is_ended() {
     let address = answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n0123456789").await;
-    let store = Store::in_folder(json!({ "allow_private_network": true, "timeout_ms": 500 }));
+    let store = Store::with_private_sources(json!({ "timeout_ms": 500 }));
     let begin = Instant::now();
     let error =
         store.fails("save", json!({ "key": "a", "source": { "url": format!("http://{address}/") } })).await;

@@ -16,10 +16,19 @@ pub(crate) struct Store {
 impl Store {
     /// A service with these settings.
     pub(crate) fn open(settings: Value) -> Self {
-        Self {
-            connector: connectors::find("oss").unwrap().open(settings, &Env::default()).unwrap(),
-            folder: None,
-        }
+        Self::open_in(settings, &Env::default())
+    }
+
+    fn open_in(settings: Value, env: &Env) -> Self {
+        Self { connector: connectors::find("oss").unwrap().open(settings, env).unwrap(), folder: None }
+    }
+
+    /// A service over a new folder of a process whose callers may name private addresses.
+    pub(crate) fn with_private_sources(more: Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = with(json!({ "root": folder.path().join("objects") }), more);
+        let env = Env { allow_private_sources: true, ..Env::default() };
+        Self { folder: Some(folder), ..Self::open_in(settings, &env) }
     }
 
     /// A service over a new folder, with more settings.
