@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0016_once_digest.sql")),
     Migration::both(include_str!("../migrations/0017_units_and_groups.sql")),
     Migration::both(include_str!("../migrations/0018_later_totals.sql")),
+    Migration::both(include_str!("../migrations/0019_key_owner.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

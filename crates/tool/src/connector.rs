@@ -5,8 +5,8 @@ use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
 use crate::words::{Word, with_words};
 use crate::{
-    Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
-    Tool, Triggers, Use,
+    Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pattern, Pinning, Problem,
+    Result, Tool, Triggers, Use,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -61,6 +61,11 @@ pub trait Connector: Send + Sync + 'static {
     /// Clients see the service's name before the names of its tools and prompts.
     fn is_prefixed(&self) -> bool {
         true
+    }
+
+    /// The other tools that the service works with, as its settings say.
+    fn uses(&self) -> Vec<Pattern> {
+        Vec::new()
     }
 
     /// Whether tools that others define may change: unnoticed, reported, or held back until approved.

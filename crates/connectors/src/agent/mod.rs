@@ -31,7 +31,7 @@ use serde_json::{Map, json};
 use settings::RunAs;
 use std::sync::{Arc, Weak};
 use tool::definition::object_schema;
-use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, Runs, Tool};
+use tool::{Call, CallTools, Connector, Context, Error, Outcome, Pattern, Result, Runs, Tool};
 
 /// The one tool of every agent.
 const ASK: &str = "ask";
@@ -118,6 +118,11 @@ impl Connector for Agent {
             return kept::start(self, cx, arguments, is_async).await;
         }
         run::ask(self, cx, arguments).await
+    }
+
+    fn uses(&self) -> Vec<Pattern> {
+        let handoffs = self.handoffs.iter().map(|handoff| Pattern(handoff.to.to_string()));
+        self.bindings.iter().map(Binding::pattern).chain(handoffs).collect()
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {
