@@ -11,6 +11,7 @@ mod notes;
 mod offers;
 mod plan;
 mod progress;
+mod rights;
 mod sampled;
 mod search;
 mod spans;

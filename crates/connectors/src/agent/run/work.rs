@@ -3,6 +3,7 @@
 use super::super::Agent;
 use super::super::guardrails::{Guardrails, Masks};
 use super::super::limits::LimitSettings;
+use super::super::settings::RunAs;
 use super::notes::Notes;
 use super::spent::Spent;
 use super::still::KNOWN;
@@ -10,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tool::journal::{Journaled, Said};
-use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, new_id};
+use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, Uri, new_id};
 
 /// What model calls are called in a journal; with them goes what stands for what the model is not to see.
 pub(super) const MODEL: &str = "model";
@@ -122,6 +123,8 @@ pub(super) struct AtWork {
     pub(super) path: String,
     /// Somebody inside the run has it called.
     pub(super) is_inside: bool,
+    /// It works with the rights of whoever the run is for, and not with those that an agent around it lends.
+    pub(super) has_callers_rights: bool,
 }
 
 /// What one agent says to the next.
@@ -157,6 +160,7 @@ impl AtWork {
             handover: outer.handover.clone().filter(|_| is_handed_over),
             path: outer.path.clone(),
             is_inside: true,
+            has_callers_rights: outer.has_callers_rights,
         };
         Ok((Arc::new(work), Context { around: Some(around), ..cx.clone() }))
     }
@@ -178,6 +182,7 @@ impl AtWork {
             handover: None,
             path: String::new(),
             is_inside: false,
+            has_callers_rights: true,
         };
         let cx = cx.for_at_most(Duration::from_millis(agent.limits.time_ms));
         // The journal is this work's alone.
@@ -186,27 +191,38 @@ impl AtWork {
 
     /// The same work, for the agent that it is handed over to.
     pub(super) fn handed_over(&self, handover: Handover, at: &str) -> Arc<Self> {
-        let around = Arc::new(self.around.handed_to(&address_of(&handover.to)));
-        let (run, guards, path) = (self.run.clone(), self.guards.clone(), format!("{at}/"));
-        Arc::new(Self { run, around, guards, handover: Some(handover), path, is_inside: true })
+        let around = Arc::new(self.around.handed_to(&address_of(&handover.to).to_string()));
+        Arc::new(Self { around, handover: Some(handover), ..self.behind(at) })
     }
 
     /// The same work for calls inside, which are no handoff.
-    pub(super) fn inside(&self, at: &str) -> Shared {
-        let (run, around, guards) = (self.run.clone(), self.around.clone(), self.guards.clone());
-        let path = format!("{at}/");
-        Shared::new(Arc::new(Self { run, around, guards, handover: None, path, is_inside: true }))
+    pub(super) fn inside(&self, at: &str, run_as: RunAs) -> Shared {
+        let has_callers_rights = self.has_callers_rights && run_as == RunAs::Caller;
+        Shared::new(Arc::new(Self { has_callers_rights, ..self.behind(at) }))
+    }
+
+    /// The same work for whoever comes behind a step.
+    fn behind(&self, at: &str) -> Self {
+        Self {
+            run: self.run.clone(),
+            around: self.around.clone(),
+            guards: self.guards.clone(),
+            handover: None,
+            path: format!("{at}/"),
+            is_inside: true,
+            has_callers_rights: self.has_callers_rights,
+        }
     }
 }
 
 /// An agent's address, as others know it.
-pub(super) fn address_of(agent: &str) -> String {
-    RunKind::Agent.uri(agent).to_string()
+pub(super) fn address_of(agent: &str) -> Uri {
+    RunKind::Agent.uri(agent)
 }
 
 /// Those around an agent that begins, and itself.
 fn entered(around: &Around, agent: &Agent) -> Result<Around> {
-    let address = address_of(&agent.id);
+    let address = address_of(&agent.id).to_string();
     if around.has(&address) {
         let chain = around.told();
         let message =

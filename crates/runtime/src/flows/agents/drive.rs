@@ -199,7 +199,7 @@ impl Flows {
         };
         let origin = Origin::read(&run.origin);
         let cx = Context::new(run.tenant.clone(), Arc::new(caller), origin.by_door(), LONGEST);
-        Ok(Ok(Context { around: origin.around.map(Arc::new), ..cx }))
+        Ok(Ok(Context { around: origin.around.map(Arc::new), is_by_flow: run.parent.is_some(), ..cx }))
     }
 }
 
