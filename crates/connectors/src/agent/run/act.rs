@@ -51,7 +51,6 @@ impl Thinking<'_> {
         offered: &Offered<'_>,
         calls: Vec<ToolCall>,
     ) -> Result<Option<Output>> {
-        self.is_still_asked().await?;
         self.check_repeats(offered, &calls)?;
         // Those that are refused count, too: each is answered and recorded.
         let wanted = calls.iter().filter(|call| !offered.is_handoff(&call.name)).count();

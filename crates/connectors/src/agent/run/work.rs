@@ -6,10 +6,9 @@ use super::super::limits::LimitSettings;
 use super::super::settings::RunAs;
 use super::notes::Notes;
 use super::spent::Spent;
-use super::still::KNOWN;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tool::journal::{Journaled, Said};
 use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, Uri, new_id};
 
@@ -37,10 +36,6 @@ pub(super) struct Run {
     pub(super) left_out: usize,
     /// The caller's own model answers although nobody waits here.
     pub(super) can_sample: bool,
-    /// A node of a flow asks.
-    pub(super) is_of_flow: bool,
-    /// When the caller was last known to be one.
-    checked_at: Mutex<Instant>,
     spent: Mutex<Spent>,
 }
 
@@ -67,8 +62,6 @@ impl Run {
             history: Vec::new(),
             left_out: 0,
             can_sample: false,
-            is_of_flow: false,
-            checked_at: Mutex::new(Instant::now()),
             spent: Mutex::default(),
         }
     }
@@ -88,19 +81,8 @@ impl Run {
             history: journaled.history.clone(),
             left_out: journaled.left_out,
             can_sample: journaled.can_sample,
-            is_of_flow: journaled.is_of_flow,
             ..Self::new(agent, cx)
         }
-    }
-
-    /// What was known of the caller is old. Whoever is told so looks, and nobody else for a while.
-    pub(super) fn is_caller_unsure(&self) -> bool {
-        let mut checked_at = self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_unsure = checked_at.elapsed() >= KNOWN;
-        if is_unsure {
-            *checked_at = Instant::now();
-        }
-        is_unsure
     }
 
     /// What was used so far. The lock is never held while anything is awaited.

@@ -145,7 +145,6 @@ impl Flows {
             conversation: work.conversation.as_ref().map(|talk| talk.id.clone()),
             history,
             left_out,
-            is_of_flow: kept.journal.run.parent.is_some(),
             in_place: work.in_place.clone(),
         };
         let (cx, request) = asked(&kept.journal.run, cx, &cancel, given, journaled);
