@@ -2,11 +2,12 @@
 
 use crate::{Gateway, Route, policy};
 use async_trait::async_trait;
+use std::sync::Arc;
 use std::time::Instant;
 use tool::objects::{Part, Reading};
 use tool::{
-    Arguments, CallTools, CallableTool, Context, Error, ErrorKind, Finding, Link, Outcome, Request, Result,
-    Target,
+    Arguments, CallTools, CallableTool, Caller, Callers, Context, Error, ErrorKind, Finding, Link, Outcome,
+    Pattern, Request, Result, Target, Uri,
 };
 
 #[async_trait]
@@ -34,8 +35,35 @@ impl CallTools for Gateway {
         Ok(callable(&route))
     }
 
+    fn caller(&self, cx: &Context) -> Result<Arc<Caller>> {
+        let caller = match self.callers.get() {
+            Some(callers) if !cx.is_by_flow => callers.now(&cx.tenant, &cx.caller),
+            _ => Some(cx.caller.clone()),
+        };
+        let gone = || {
+            let name = &cx.caller.name;
+            Error::denied(format!("{name}, on whose behalf the run works, may not call anything any more"))
+        };
+        let caller = caller.ok_or_else(gone)?;
+        policy::may_call(&caller)?;
+        Ok(caller)
+    }
+
+    fn uses(&self, cx: &Context, uri: &Uri) -> Result<Vec<Pattern>> {
+        let (route, _) = self.resolve(cx, &Target::Uri(uri.clone()))?;
+        Ok(route.service.connector()?.uses())
+    }
+
     async fn read_object(&self, cx: &Context, link: &Link, part: Part) -> Result<Reading> {
         Self::read_object(self, cx, link, part).await
+    }
+}
+
+impl Gateway {
+    /// Has rights looked up there from now on, while calls are under way.
+    pub fn look_up_callers(&self, callers: Arc<dyn Callers>) {
+        // Whoever was there first knows the same people.
+        let _ = self.callers.set(callers);
     }
 }
 

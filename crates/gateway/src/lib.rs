@@ -42,12 +42,12 @@ use crate::service_metrics::AllServices;
 use crate::tool_search::DoorTool;
 use futures::future::BoxFuture;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 use tokio::sync::broadcast;
 use tool::{
-    Arguments, Call, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Registry, Request, Result,
-    Target, ToolSearch, Uri, uri,
+    Arguments, Call, Callers, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Registry, Request,
+    Result, Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
 
@@ -74,6 +74,8 @@ pub struct Gateway {
     catalog: Catalog,
     types: catalog::Types,
     policy: policy::Policy,
+    /// Everybody's rights as they are now, where somebody knows them.
+    callers: OnceLock<Arc<dyn Callers>>,
     audit: Audit,
     metrics: GatewayMetrics,
     numbers: Arc<AllServices>,
@@ -122,6 +124,7 @@ impl Gateway {
                 env,
                 catalog: Catalog::default(),
                 policy: policy::Policy::default(),
+                callers: OnceLock::new(),
                 audit,
                 metrics: GatewayMetrics::new(),
                 numbers,

@@ -32,7 +32,7 @@ impl CallError {
     pub(crate) fn of(error: &Error) -> Self {
         let code = match error.kind() {
             ErrorKind::InvalidConfig => Code::Unavailable,
-            kind => kind.into(),
+            _ => Code::of(error),
         };
         let wait = error.retry_after().map(|wait| wait.as_millis());
         Self {

@@ -104,6 +104,16 @@ impl From<tool::ErrorKind> for Code {
     }
 }
 
+impl Code {
+    /// What programs call this failure. Where an argument names what is not there, the tool itself was found.
+    pub(crate) fn of(error: &tool::Error) -> Self {
+        match (error.kind(), error.parameter()) {
+            (tool::ErrorKind::NotFound, Some(_)) => Self::NotFound,
+            (kind, _) => kind.into(),
+        }
+    }
+}
+
 /// A refusal. It becomes a response with the request's id in it on the way out.
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -284,7 +294,7 @@ impl From<tool::Error> for Problem {
         Self {
             errors: error.problems().to_vec(),
             retry_after: error.retry_after(),
-            ..Self::new(error.kind().into(), error.message())
+            ..Self::new(Code::of(&error), error.message())
         }
     }
 }

@@ -168,6 +168,7 @@ impl Server {
     ) -> tool::Result<Self> {
         let key = store.meta().jwt_key().await?;
         let auth = Arc::new(Auth::load(&store, &key).await?);
+        gateway.look_up_callers(auth.clone());
         let reload = Arc::new(
             Reload::new(
                 store.clone(),

@@ -2,7 +2,7 @@
 
 use crate::error::check_text;
 use crate::vault::random_text;
-use crate::{Error, Page, PageRequest, Result, Status, Store, admins, row};
+use crate::{Error, Page, PageRequest, Result, Status, Store, admins, owners, row};
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,7 +14,7 @@ use tool::{KeyId, Limits, Pattern, Role, Scope, Secret, TenantId};
 
 const COLUMNS: &str =
     "tenant, id, name, prefix, hash, role, scopes, allow, limits, bu_code, status, expires_at,
-    created_by, created_at, updated_at, version";
+    created_by, created_at, updated_at, version, owner";
 
 /// The SHA-256 of a key's text: what a request's key is looked up by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,6 +71,8 @@ pub struct Key {
     pub expires_at: Option<i64>,
     /// Who made it.
     pub created_by: Option<String>,
+    /// Who is behind it: the user or key that made it, or whoever is behind that one; nobody but itself where that is unknown.
+    pub owner: Option<String>,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970.
@@ -155,10 +157,11 @@ impl Keys<'_> {
         check_text("created_by", new.created_by.as_deref().unwrap_or_default())?;
         check_text("bu_code", new.bu_code.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
+        let owner = owners::behind_new(&mut write, new.created_by.as_deref()).await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "INSERT INTO keys (tenant, id, name, prefix, hash, role, scopes, allow, limits, status, expires_at,
-                 created_by, created_at, updated_at, version, bu_code)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14) RETURNING {COLUMNS}"
+                 created_by, created_at, updated_at, version, bu_code, owner)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14, $15) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
         .bind(KeyId::generate().as_str())
@@ -174,6 +177,7 @@ impl Keys<'_> {
         .bind(new.created_by)
         .bind(row::now())
         .bind(new.bu_code)
+        .bind(owner)
         .fetch_one(write.connection())
         .await?;
         write.commit_change(tenant).await?;
@@ -232,6 +236,12 @@ impl Keys<'_> {
         .fetch_one(self.0.pool())
         .await?;
         row::integer(&row, "found")
+    }
+
+    /// Who is behind the key, user or instance with this id: itself where nobody else is known. Platform-wide: whoever manages
+    /// the platform works in every tenant.
+    pub async fn person_behind(self, id: &str) -> Result<String> {
+        owners::person(self.0, id).await
     }
 
     /// Every active key of every active tenant that has not expired. Platform-wide: for the
@@ -328,6 +338,7 @@ fn decode(row: &AnyRow) -> Result<Key> {
         status: Status::parse(&row::text(row, "status")?)?,
         expires_at: row::optional_integer(row, "expires_at")?,
         created_by: row::optional_text(row, "created_by")?,
+        owner: row::optional_text(row, "owner")?,
         created_at: row::integer(row, "created_at")?,
         updated_at: row::integer(row, "updated_at")?,
         version: row::integer(row, "version")?,

@@ -19,6 +19,7 @@ pub mod meta;
 mod migrate;
 mod occupancy;
 pub mod once;
+mod owners;
 pub mod page;
 pub mod password;
 mod private_file;

@@ -1,7 +1,9 @@
 //! The port to all other tools, for connectors that work through them: flows, agents.
 
 use crate::objects::{Part, Reading};
-use crate::{Arguments, Context, Error, Link, Outcome, Request, Result, RunKind, Target, Tool, Uri};
+use crate::{
+    Arguments, Caller, Context, Error, Link, Outcome, Pattern, Request, Result, RunKind, Target, Tool, Uri,
+};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::sync::{Arc, Weak};
@@ -32,6 +34,20 @@ pub trait CallTools: Send + Sync {
     /// # Errors
     /// Those of a call to it: there is no such tool, it is switched off, or `cx` may not use it.
     fn tool(&self, cx: &Context, target: &Target) -> Result<CallableTool>;
+
+    /// Who calls, with the rights of this moment: they may have changed since the call began.
+    ///
+    /// # Errors
+    /// `Denied` where the caller may call nothing any more.
+    fn caller(&self, cx: &Context) -> Result<Arc<Caller>> {
+        Ok(cx.caller.clone())
+    }
+
+    /// What the service at this address uses, by the settings that it has now.
+    ///
+    /// # Errors
+    /// There is no such service any more, or it is switched off.
+    fn uses(&self, cx: &Context, uri: &Uri) -> Result<Vec<Pattern>>;
 
     /// Reads what a link leads to, without the way over the network. Whoever has the link may.
     ///
@@ -82,6 +98,10 @@ impl CallTools for Nobody {
     }
 
     fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
+        match *self {}
+    }
+
+    fn uses(&self, _: &Context, _: &Uri) -> Result<Vec<Pattern>> {
         match *self {}
     }
 

@@ -5,8 +5,8 @@ use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
 use crate::words::{Word, with_words};
 use crate::{
-    Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
-    RunKind, Tool, Triggers, Use,
+    Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pattern, Pinning, Problem,
+    Result, RunKind, Tool, Triggers, Use,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -66,6 +66,11 @@ pub trait Connector: Send + Sync + 'static {
     /// What a call goes on as that is not over with its answer, where calls do.
     fn run_kind(&self) -> Option<RunKind> {
         None
+    }
+
+    /// The other tools that the service works with, as its settings say.
+    fn uses(&self) -> Vec<Pattern> {
+        Vec::new()
     }
 
     /// Whether tools that others define may change: unnoticed, reported, or held back until approved.

@@ -26,6 +26,9 @@ pub struct Context {
     /// One of the tenant's Tools leads the call. What it may reach was checked when it was made,
     /// so its callers need no right of their own to that.
     pub is_through_tool: bool,
+    /// A flow makes the call, or stands around it: what it reaches was checked when it was published, and its rights stand
+    /// for those of whoever started it.
+    pub is_by_flow: bool,
     /// When the call must have ended.
     pub deadline: Instant,
     /// Fires when the caller goes away or takes the call back.
@@ -76,6 +79,7 @@ impl Context {
             service: None,
             tool_search: None,
             is_through_tool: false,
+            is_by_flow: false,
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
             events: Events::default(),

@@ -114,8 +114,6 @@ pub struct Journaled {
     pub history: Vec<Said>,
     /// How many turns before that are left out.
     pub left_out: usize,
-    /// A node of a flow asks, and its publisher's rights stand for those of whoever began it.
-    pub is_of_flow: bool,
     /// What the agent is for this work, where a flow says so.
     pub in_place: Option<InPlace>,
 }

@@ -194,14 +194,6 @@ pub trait Runs: fmt::Debug + Send + Sync + 'static {
         Err(Error::unsupported("runs of agents are kept by servers only"))
     }
 
-    /// Whoever the context is of may still call something: their key or account is there, and in use.
-    ///
-    /// # Errors
-    /// `Denied` where it is not, and what keeps it from being looked up.
-    async fn still_may(&self, _cx: &Context) -> Result<()> {
-        Ok(())
-    }
-
     /// Waits until the run has ended, is gone, or asks people something.
     ///
     /// # Errors

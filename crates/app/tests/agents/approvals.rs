@@ -8,6 +8,8 @@ use testkit::{Backend, Client, TestApp, eventually, http, on_both_databases};
 on_both_databases! {
     a_run_waits_for_approval_and_does_what_was_approved
     a_manager_decides_and_never_the_caller
+    nobody_decides_with_another_of_their_keys
+    what_an_agent_asks_is_seen_by_its_caller_and_by_managers
     a_call_that_nobody_approves_in_time_is_not_made
     a_flow_waits_with_its_agent
 }
@@ -82,6 +84,60 @@ async fn a_manager_decides_and_never_the_caller(backend: Backend) {
         assert_eq!(answer["structuredContent"]["answer"], "It stays.", "{answer}");
     }
     assert_eq!(count(&upstream, "/remove"), 0);
+}
+
+/// AG-13: whoever called does not decide with another identity either: with a key that it has made, or that has made it, also
+/// where the one between them is gone, or as the user behind it.
+async fn nobody_decides_with_another_of_their_keys(backend: Backend) {
+    let (app, upstream, _model) = world(backend, json!({ "approval_by": "manager" })).await;
+    let key = |name: &str| json!({ "name": name, "role": "manager" });
+    let minted = async |by: &Client, name: &str| {
+        let made = by.post("keys", key(name)).await.is(201);
+        (by.as_key(made.string("key")), made.string("id"))
+    };
+    let (max, eve) = (app.with_key(key("max")).await, app.with_key(key("eve")).await);
+    let (second, id) = minted(&max, "second").await;
+    let (third, _) = minted(&second, "third").await;
+    max.delete(&format!("keys/{id}")).await.is(204);
+    let login = json!({ "tenant": "default", "username": "bob", "password": "a long pass phrase" });
+    let mut user = login.clone();
+    user["role"] = "manager".into();
+    app.post("users", user).await.is(201);
+    let bob = app.as_key(app.as_nobody().post("auth/login", login).await.is(200).string("token"));
+    let (key_of_bob, _) = minted(&bob, "bob's").await;
+    for (asks, decides) in [(&max, &third), (&third, &max), (&key_of_bob, &bob), (&bob, &key_of_bob)] {
+        let run = begin(asks, "a", "Remove it.").await;
+        until(asks, &run, "waiting").await;
+        let wanted = asked(&eve).await.remove(0);
+        decide(decides, &wanted, "approve").await.is(403);
+        decide(&eve, &wanted, "reject").await.is(200);
+        until(asks, &run, "succeeded").await;
+    }
+    assert_eq!(count(&upstream, "/remove"), 0);
+}
+
+/// AG-13, AG-15: lists show of agents what is one's own, and managers all: what was said to an agent is nobody else's, not even
+/// a viewer's, who sees the runs of flows.
+async fn what_an_agent_asks_is_seen_by_its_caller_and_by_managers(backend: Backend) {
+    let (app, _upstream, _model) = world(backend, json!({})).await;
+    app.post("flows", json!({ "id": "f", "source": "nodes: {a: {with: 1}}" })).await.is(201);
+    app.post("flows/f/publish", json!({})).await.is(200);
+    let flow = app.post("flows/f/runs", json!({})).await.is(202).string("id");
+    until(&app, &flow, "succeeded").await;
+    let key = |name: &str, role: &str| json!({ "name": name, "role": role });
+    let (ada, vic) = (app.with_key(key("ada", "caller")).await, app.with_key(key("vic", "viewer")).await);
+    let run = begin(&ada, "a", "Remove it.").await;
+    until(&ada, &run, "waiting").await;
+    let runs = async |client: &Client| -> Vec<Value> {
+        client.get("runs").await.is(200).items().into_iter().map(|run| run["agent"].clone()).collect()
+    };
+    for (client, expected, approvals) in
+        [(&*app, vec![json!("a"), Value::Null], 1), (&ada, vec![json!("a")], 1), (&vic, vec![Value::Null], 0)]
+    {
+        assert_eq!(runs(client).await, expected);
+        assert_eq!(asked(client).await.len(), approvals);
+    }
+    vic.get(&format!("runs/{run}")).await.is(404);
 }
 
 /// AG-13: what nobody has approved in time is told to the model, and not done.

@@ -12,6 +12,7 @@ on_both_databases! {
     a_conversation_has_one_run_at_a_time
     conversations_are_bounded_sealed_and_end
     nothing_that_a_run_is_given_or_says_is_on_record_as_a_change
+    a_failed_run_of_a_conversation_is_tried_again_much_later
 }
 
 /// An agent that says how many messages its model was told, and what the last prompt was.
@@ -73,7 +74,7 @@ async fn a_conversation_is_there_for_its_caller_and_agent_alone(backend: Backend
         assert!(client.get("conversations").await.is(200).items().is_empty());
     }
     let body = json!({ "prompt": "x", "conversation": id });
-    bob.post("agents/a/runs", body.clone()).await.is(404);
+    bob.post("agents/a/runs", body.clone()).await.is_problem(404, "NOT_FOUND");
     // Not even a manager goes on with it, nor its caller with another agent.
     app.post("agents/a/runs", body.clone()).await.is(404);
     ada.post("agents/b/runs", body).await.is(404);
@@ -108,9 +109,7 @@ async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
         say(&app, &id, prompt).await;
     }
     assert_eq!(say(&app, &id, "four").await["answer"], "four after 6 messages");
-    let url = app.database().url().map(tool::Secret::new);
-    let store =
-        app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"));
+    let store = store_of(&app).await;
     let tenant = tool::TenantId::default_tenant();
     let copy = store.conversations().turns(&tenant, &id, usize::MAX).await.unwrap();
     assert_eq!(copy.0.len(), 2);
@@ -176,4 +175,26 @@ async fn nothing_that_a_run_is_given_or_says_is_on_record_as_a_change(backend: B
         let after = &found.unwrap_or_else(|| panic!("no {action} in {}", records.text))["arguments"]["after"];
         assert_eq!(after[name], expected, "{action}: {after}");
     }
+}
+
+async fn store_of(app: &TestApp) -> store::Store {
+    let url = app.database().url().map(tool::Secret::new);
+    app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"))
+}
+
+/// AG-15: a run that failed goes on when it is tried again, also when what is over was cleaned up meanwhile.
+async fn a_failed_run_of_a_conversation_is_tried_again_much_later(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let model = Model::replies(vec![Reply::error(401, "no"), Reply::says("Now it is.")]).await;
+    app.post("services", agent("a", &model, json!({ "tools": [] }))).await.is(201);
+    let failed = say(&app, "new", "one").await;
+    assert_eq!(failed["state"], "failed", "{failed}");
+    let store = store_of(&app).await;
+    let long = Duration::from_secs(3600);
+    store.runs().sweep(store::runs::Retention { succeeded: long, failed: long }).await.unwrap();
+    store.close().await;
+    let run = failed["run"].as_str().unwrap();
+    app.post(&format!("runs/{run}/retry"), json!({})).await.is(200);
+    let ended = until(&app, run, "succeeded").await;
+    assert_eq!(ended["output"]["answer"], "Now it is.", "{ended}");
 }

@@ -73,6 +73,21 @@ async fn a_run_goes_on_after_its_process_was_killed(backend: Backend) {
     let sent = requests.iter().find(|request| request.path == "/slow/4001").unwrap();
     assert_eq!(sent.header("idempotency-key"), Some(format!("{run}:a[2].0").as_str()));
     assert_eq!(answer["structuredContent"]["usage"]["tool_calls"], 3, "{answer}");
+    a_call_of_unknown_outcome_is_recorded(&server.client(&key), &run).await;
+}
+
+/// AG-21: what was called has its record, also where nobody has lived to write it.
+async fn a_call_of_unknown_outcome_is_recorded(admin: &testkit::Client, run: &str) {
+    let mut records = Vec::new();
+    eventually("the call has its record", PATIENCE, async || {
+        records = admin.get(&format!("audit?run={run}&tool=crm__send")).await.is(200).items();
+        !records.is_empty()
+    })
+    .await;
+    let told: Vec<_> =
+        records.iter().map(|record| json!([record["status"], record["agent"], record["step"]])).collect();
+    assert_eq!(told, [json!(["error", "a", 2])], "{records:?}");
+    assert!(records[0]["message"].as_str().unwrap().contains("interrupted"), "{records:?}");
 }
 
 /// AG-13, AG-15: what waits for people when the process dies still waits behind it.

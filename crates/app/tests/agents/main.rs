@@ -22,6 +22,7 @@ mod outages;
 mod questions;
 mod real_clients;
 mod rest;
+mod rights;
 mod runs;
 mod tools;
 mod traces;

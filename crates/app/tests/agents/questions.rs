@@ -12,6 +12,7 @@ on_both_databases! {
     a_state_is_good_for_its_call_and_its_caller_alone
     the_client_s_own_model_answers_after_a_restart
     nobody_answers_for_the_model_of_another_caller
+    the_client_s_own_model_cannot_repeat_itself_for_ever
 }
 
 const MODERN: &str = "2026-07-28";
@@ -268,4 +269,24 @@ async fn nobody_answers_for_the_model_of_another_caller(backend: Backend) {
     let done = ada.ask("a", &prompt, again(&asked, json!({ name: says }))).await;
     assert_eq!(done["result"]["structuredContent"]["answer"], "Noted.", "{done}");
     assert_eq!(count(&upstream, "/remove"), 0, "what others say for the model is not done");
+}
+
+/// F7, AG-11: a call that the client's own model repeats is counted over all calls of the agent, each of which takes the run up
+/// again.
+async fn the_client_s_own_model_cannot_repeat_itself_for_ever(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let config = json!({ "provider": "client", "tools": ["api://crm/*"] });
+    app.post("services", json!({ "type": "agent", "id": "a", "config": config })).await.is(201);
+    let client = Modern { client: &app, capabilities: json!({ "sampling": { "tools": {} } }) };
+    let wants = json!({ "role": "assistant", "model": "m", "stopReason": "toolUse", "content":
+        [{ "type": "tool_use", "id": "1", "name": "crm__echo", "input": {} }] });
+    let prompt = json!({ "prompt": "Go." });
+    let mut told = client.ask("a", &prompt, json!({})).await;
+    for _ in 0..5 {
+        let name = questions(&told)[0].0.clone();
+        told = client.ask("a", &prompt, again(&told, json!({ name: wants }))).await;
+    }
+    assert_eq!(told["result"]["structuredContent"]["error"]["reason"], "LOOP", "{told}");
+    assert_eq!(count(&upstream, "/echo"), 3);
 }

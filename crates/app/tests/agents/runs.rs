@@ -63,7 +63,7 @@ async fn a_run_is_there_for_its_caller_alone(backend: Backend) {
     ended(&app, "a", &run).await;
     for (client, agent) in [(&bob, "a"), (&ada, "b")] {
         let asked = client.post(&format!("agents/{agent}/runs"), json!({ "run": run })).await;
-        asked.is(404);
+        asked.is_problem(404, "NOT_FOUND");
     }
     for path in ["", "/steps", "/events"] {
         bob.get(&format!("runs/{run}{path}")).await.is(404);

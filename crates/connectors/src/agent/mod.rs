@@ -32,7 +32,9 @@ use serde_json::{Map, json};
 use settings::RunAs;
 use std::sync::{Arc, Weak};
 use tool::definition::object_schema;
-use tool::{Call, CallTools, Client, Connector, Context, Error, Outcome, Result, RunKind, Runs, Tool};
+use tool::{
+    Call, CallTools, Client, Connector, Context, Error, Outcome, Pattern, Result, RunKind, Runs, Tool,
+};
 
 /// The one tool of every agent.
 const ASK: &str = "ask";
@@ -108,6 +110,11 @@ impl Connector for Agent {
             Some(given) => self.in_place(&given)?.answer(cx, &call).await,
             None => self.answer(cx, &call).await,
         }
+    }
+
+    fn uses(&self) -> Vec<Pattern> {
+        let handoffs = self.handoffs.iter().map(|handoff| Pattern(handoff.to.to_string()));
+        self.bindings.iter().map(Binding::pattern).chain(handoffs).collect()
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {

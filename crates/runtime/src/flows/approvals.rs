@@ -123,6 +123,14 @@ impl Flows {
         if !approval.is_for(caller) {
             return Err(Error::denied(format!("{name} may not decide this; it is asked of others")));
         }
+        if let Some(asking) = approval.by["except"].as_str() {
+            let keys = self.store.keys();
+            let id = caller.identity.id();
+            if keys.person_behind(asking).await? == keys.person_behind(id).await? {
+                let message = format!("{name} is of whoever asked; another manager has to decide this");
+                return Err(Error::denied(message));
+            }
+        }
         if approval.is_by_name_alone(caller) && self.store.keys().count_called(tenant, name).await? > 1 {
             return Err(Error::denied(format!(
                 "several keys, users or instances are called '{name}', so that nobody can tell who is asked; name the id in 'by'"

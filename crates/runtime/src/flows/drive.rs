@@ -220,7 +220,7 @@ impl Flows {
         let request_id = origin.request_id.map_or_else(tool::new_id, |id| id.as_str().into());
         let cx =
             Context::for_request(request_id, run.tenant.clone(), caller, door, self.options.call_timeout);
-        Context { around: origin.around.map(Arc::new), ..cx }
+        Context { around: origin.around.map(Arc::new), is_by_flow: true, ..cx }
     }
 }
 

@@ -302,10 +302,6 @@ impl tool::Runs for Flows {
         flows.accept_work(cx, work).await
     }
 
-    async fn still_may(&self, cx: &Context) -> Result<()> {
-        self.check_caller(cx).await
-    }
-
     async fn settled(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
         self.until_settled(tenant, id).await
     }

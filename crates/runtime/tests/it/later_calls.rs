@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tool::objects::{Part, Reading};
 use tool::queue::LaterCall;
 use tool::{
-    Arguments, CallTools, CallableTool, Context, Error, Finding, Link, Outcome, Output, Queue as _, Request,
-    Result, Target, TenantId,
+    Arguments, CallTools, CallableTool, Context, Error, Finding, Link, Outcome, Output, Pattern, Queue as _,
+    Request, Result, Target, TenantId, Uri,
 };
 
 const PLENTY: Duration = Duration::from_secs(40);
@@ -70,6 +70,10 @@ impl CallTools for Tools {
 
     fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
         Err(Error::not_found("none"))
+    }
+
+    fn uses(&self, _: &Context, _: &Uri) -> Result<Vec<Pattern>> {
+        Ok(Vec::new())
     }
 
     async fn read_object(&self, _: &Context, _: &Link, _: Part) -> Result<Reading> {

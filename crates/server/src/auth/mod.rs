@@ -4,6 +4,7 @@ mod access;
 mod attempts;
 mod grant;
 mod hashing;
+mod now;
 mod owners;
 pub(crate) mod session;
 mod token;
@@ -52,8 +53,11 @@ struct Accounts {
     key_hashes: HashMap<KeyId, KeyHash>,
     users: HashMap<UserId, User>,
     instances: HashMap<KeyHash, (SignedIn, InstanceId)>,
+    instance_hashes: HashMap<InstanceId, KeyHash>,
     /// Instances whose owners may not call any more.
     closed: HashSet<InstanceId>,
+    /// Those who could come in before, by id, and cannot now.
+    gone: HashSet<String>,
 }
 
 struct KeyEntry {
@@ -104,7 +108,10 @@ impl Snapshot for Auth {
         });
         let users = users.into_iter().map(|user| (user.id.clone(), user));
         let (keys, users) = (keys.collect(), users.collect());
-        self.accounts.store(Arc::new(Accounts { keys, key_hashes, users, instances, closed }));
+        let instance_hashes = instances.iter().map(|(hash, (_, id))| (id.clone(), *hash)).collect();
+        let gone = HashSet::new();
+        let now = Accounts { keys, key_hashes, users, instances, instance_hashes, closed, gone };
+        self.accounts.store(Arc::new(now.after(&self.accounts.load())));
         self.changes.send_modify(|count| *count += 1);
         Ok(())
     }
@@ -134,20 +141,6 @@ impl Auth {
         let claims = self.tokens.verify(credential).ok_or_else(unknown)?;
         let user = accounts.users.get(claims.sub.as_str()).filter(|user| claims.is_for(user));
         user.and_then(SignedIn::as_user).ok_or_else(unknown)
-    }
-
-    /// Whoever has signed in before, with the rights of now; nobody where the key or the user is gone.
-    pub(crate) fn current(&self, who: &SignedIn) -> Option<SignedIn> {
-        let accounts = self.accounts.load();
-        let mut now = match &who.caller.identity {
-            Identity::Key(id) => {
-                accounts.keys.get(accounts.key_hashes.get(id)?).and_then(KeyEntry::signed_in)
-            }
-            Identity::User(id) => accounts.users.get(id).and_then(SignedIn::as_user),
-            Identity::Instance(_) | Identity::Local | Identity::System => None,
-        }?;
-        now.tenant = now.tenant_or(Some(who.tenant.clone())).ok()?;
-        Some(now)
     }
 
     /// The name of the cookie that browsers stay signed in by.

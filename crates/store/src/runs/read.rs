@@ -12,9 +12,10 @@ const LIST: List<'static> = List {
     columns: COLUMNS,
     from: "runs WHERE tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
     AND ($4 IS NULL OR parent = $4) AND ($5 IS NULL OR created_at >= $5) AND ($6 IS NULL OR created_at < $6)
-    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 = 0 OR ended_at IS NULL)",
+    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 = 0 OR ended_at IS NULL)
+    AND ($9 IS NULL OR SUBSTR(flow, 1, 8) <> 'agent://' OR SUBSTR(caller, 1, LENGTH($9)) = $9)",
     order: "created_at DESC, id DESC",
-    values: 8,
+    values: 9,
 };
 
 /// Which runs to list; what is `None` does not matter.
@@ -34,6 +35,8 @@ pub struct RunFilter {
     pub caller_prefix: Option<String>,
     /// Only those that have not ended.
     pub is_live: bool,
+    /// Of agents only those on behalf of those whose JSON begins so.
+    pub agents_caller_prefix: Option<String>,
 }
 
 impl Runs<'_> {
@@ -106,4 +109,5 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &RunFilter) -> Query<'q>
         .bind(filter.to)
         .bind(filter.caller_prefix.as_deref().map(column::clean))
         .bind(i32::from(filter.is_live))
+        .bind(filter.agents_caller_prefix.as_deref().map(column::clean))
 }

@@ -9,7 +9,8 @@ use tool::TenantId;
 /// The group of all runs of a tenant; no flow has this name.
 pub(crate) const WHOLE_TENANT: &str = "";
 
-/// Holds the group's row until the transaction ends and says how many slots of it are free.
+/// Holds the group's row until the transaction ends and says how many slots of it are free. A group that was forgotten
+/// while nobody was in it has one, until whoever starts next says how many.
 pub(crate) async fn lock(
     write: &mut Write,
     tenant: &TenantId,
@@ -17,7 +18,7 @@ pub(crate) async fn lock(
     slots: Option<i64>,
 ) -> Result<i64> {
     let row = sqlx::query(
-        "INSERT INTO run_slots (tenant, group_key, slots, taken) VALUES ($1, $2, COALESCE($3, 0), 0)
+        "INSERT INTO run_slots (tenant, group_key, slots, taken) VALUES ($1, $2, COALESCE($3, 1), 0)
          ON CONFLICT (tenant, group_key) DO UPDATE SET slots = COALESCE($3, run_slots.slots)
          RETURNING slots - taken AS free",
     )

@@ -7,7 +7,7 @@ use crate::runs::{
 };
 use std::sync::Arc;
 use std::time::Duration;
-use store::runs::{Inserted, NewRun, Overflow, Refusal, RunFilter, State};
+use store::runs::{Inserted, NewRun, Overflow, Refusal, Retention, RunFilter, State};
 use store::{PageRequest, Store};
 use tokio::task::JoinSet;
 
@@ -15,6 +15,7 @@ on_both! {
     a_queue_of_ten_thousand_hides_nobody_else
     a_thousand_starts_never_exceed_their_slots
     gives_a_freed_slot_to_the_next_and_refuses_on_request
+    a_run_that_is_tried_again_has_a_slot_though_its_group_was_forgotten
     a_tenant_has_no_more_under_way_than_it_may
     a_new_run_replaces_no_more_than_it_must
     replacing_at_the_same_time_leaves_one
@@ -117,6 +118,17 @@ async fn gives_a_freed_slot_to_the_next_and_refuses_on_request(db: Arc<Backend>)
     // A higher limit lets those in that wait.
     start(&store, &acme(), &slots(3, Overflow::Queue)).await;
     assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 2);
+}
+
+/// FL-24, AG-15: groups that nobody is in are forgotten; whoever is tried again later begins nevertheless.
+async fn a_run_that_is_tried_again_has_a_slot_though_its_group_was_forgotten(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let claim = claimed(&store, &slots(1, Overflow::Refuse)).await;
+    end(&store.runs().writer(), &claim, State::Failed).await;
+    let long = Duration::from_secs(3600);
+    store.runs().sweep(Retention { succeeded: long, failed: long }).await.unwrap();
+    store.runs().retry(&acme(), &claim.run, &record("retry")).await.unwrap();
+    assert_eq!(claim_one(&store).await.run.id, claim.run);
 }
 
 async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {

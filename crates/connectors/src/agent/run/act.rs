@@ -51,7 +51,6 @@ impl Thinking<'_> {
         offered: &Offered<'_>,
         calls: Vec<ToolCall>,
     ) -> Result<Option<Output>> {
-        self.is_still_asked().await?;
         self.check_repeats(offered, &calls)?;
         // Those that are refused count, too: each is answered and recorded.
         let wanted = calls.iter().filter(|call| !offered.is_handoff(&call.name)).count();
@@ -199,9 +198,15 @@ impl Thinking<'_> {
         let (Some(tools), Ok(arguments)) = (&self.tools, chosen.arguments()) else {
             return Ok(CallResult::told("the tool cannot be called"));
         };
-        let mut cx = acting(self.agent, &self.cx, self.step(at));
+        let now = self.now()?;
+        let mut cx = acting(self.agent, &now.cx, self.step(at));
+        if !now.has(bound) {
+            let why = format!("the agent has no tool '{}' any more", bound.name);
+            tools.refuse(&cx, &bound.callable.name, Error::not_found(why.clone())).await;
+            return Ok(Came::told(why));
+        }
         cx.result_bytes = Some(self.work.run.limits.result_bytes);
-        cx.shared = Some(self.work.inside(&self.call_path(at)));
+        cx.shared = Some(self.work.inside(&self.call_path(at), self.agent.run_as));
         let is_trusted = bound.binding.is_trusted;
         let from_outside = |text, is_error| CallResult { text, is_error, is_from_outside: true, is_trusted };
         let span = spans::execute_tool(&mut cx, bound, chosen);

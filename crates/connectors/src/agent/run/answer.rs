@@ -68,6 +68,8 @@ fn code_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Unavailable | ErrorKind::InvalidConfig => "UNAVAILABLE",
         ErrorKind::Timeout => "TIMEOUT",
         ErrorKind::Denied => "FORBIDDEN",
+        ErrorKind::NotFound | ErrorKind::Missing => "NOT_FOUND",
+        ErrorKind::ServiceDisabled => "SERVICE_DISABLED",
         ErrorKind::Unsupported => "BAD_REQUEST",
         ErrorKind::InvalidInput => "VALIDATION_FAILED",
         ErrorKind::RateLimited => "RATE_LIMITED",

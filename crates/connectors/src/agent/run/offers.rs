@@ -311,6 +311,10 @@ mod tests {
             Err(Error::not_found("an instance knows names alone"))
         }
 
+        fn uses(&self, _: &Context, _: &Uri) -> Result<Vec<tool::Pattern>> {
+            Ok(Vec::new())
+        }
+
         async fn read_object(&self, _: &Context, _: &Link, _: Part) -> Result<Reading> {
             Err(Error::not_found("there is nothing"))
         }

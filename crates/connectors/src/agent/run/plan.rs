@@ -10,7 +10,7 @@ use super::spent::Repeat;
 use super::think::Thinking;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tool::{Arguments, Error, Outcome, Result};
+use tool::{Arguments, Error, Outcome, Reason, Result};
 
 /// What becomes of a call.
 pub(super) enum Plan<'o, 'a> {
@@ -67,7 +67,7 @@ impl Thinking<'_> {
         at: usize,
         call: &ToolCall,
     ) -> Result<Plan<'o, 'a>> {
-        if let Some(plan) = self.known(offered, at, call) {
+        if let Some(plan) = self.known(offered, at, call).await {
             return Ok(plan);
         }
         let handoff = offered.handoffs.iter().find(|(name, _)| *name == call.name);
@@ -78,9 +78,9 @@ impl Thinking<'_> {
             });
         }
         match offered.meant(call) {
-            Some(Meant::Call(meant)) => self.plan_call(offered, &meant).await,
+            Some(Meant::Call(meant)) => self.plan_call(offered, at, &meant).await,
             Some(Meant::Wrong(why)) => {
-                self.refuse(call, Error::invalid_input(why.clone())).await;
+                self.refuse(call, Error::invalid_input(why.clone()), at).await;
                 Ok(Plan::Tell(why))
             }
             Some(Meant::Find(arguments)) => {
@@ -93,7 +93,7 @@ impl Thinking<'_> {
                     }
                 })
             }
-            None => self.plan_call(offered, call).await,
+            None => self.plan_call(offered, at, call).await,
         }
     }
 
@@ -109,22 +109,27 @@ impl Thinking<'_> {
         }
     }
 
-    async fn plan_call<'o, 'a>(&self, offered: &'o Offered<'a>, call: &ToolCall) -> Result<Plan<'o, 'a>> {
+    async fn plan_call<'o, 'a>(
+        &self,
+        offered: &'o Offered<'a>,
+        at: usize,
+        call: &ToolCall,
+    ) -> Result<Plan<'o, 'a>> {
         let Some(bound) = offered.tools.iter().find(|bound| bound.name == call.name) else {
             let shown: String = call.name.chars().take(100).collect();
             let why = format!("there is no tool '{shown}' for you; {}", offered.instead_of(&shown));
-            self.refuse(call, Error::not_found(format!("the agent has no tool '{shown}'"))).await;
+            self.refuse(call, Error::not_found(format!("the agent has no tool '{shown}'")), at).await;
             return Ok(Plan::Tell(why));
         };
         let chosen = match self.choose(bound, call).await {
             Ok(chosen) => chosen,
             Err(why) => {
-                self.refuse(call, Error::invalid_input(why.clone())).await;
+                self.refuse(call, Error::invalid_input(why.clone()), at).await;
                 return Ok(Plan::Tell(why));
             }
         };
-        let (limits, arguments) = (&self.work.run.limits, Value::Object(chosen.fields.clone()).to_string());
-        let repeat = self.work.run.spent().repeated(&bound.name, &arguments, limits)?;
+        let (limits, written) = (&self.work.run.limits, search::repeated_as(call));
+        let repeat = self.work.run.spent().repeated(&bound.name, &written, limits)?;
         Ok(match repeat {
             Repeat::Fine => Plan::Make(bound, chosen),
             Repeat::Told => Plan::Tell(format!(
@@ -135,20 +140,33 @@ impl Thinking<'_> {
     }
 
     /// What becomes of a call that the journal knows.
-    fn known<'o, 'a>(&self, offered: &'o Offered<'a>, at: usize, call: &ToolCall) -> Option<Plan<'o, 'a>> {
+    async fn known<'o, 'a>(
+        &self,
+        offered: &'o Offered<'a>,
+        at: usize,
+        call: &ToolCall,
+    ) -> Option<Plan<'o, 'a>> {
         let noted = self.work.run.notes.known(&self.call_path(at));
-        let name = match noted.called.as_ref().and_then(|_| offered.meant(call)) {
-            Some(Meant::Call(meant)) => meant.name,
-            _ => call.name.clone(),
-        };
-        if let Some(called) = &noted.called {
-            self.work.run.spent().remember(&name, &Value::Object(called.clone()).to_string());
+        if noted.called.is_none() && noted.came.is_none() {
+            return None;
         }
+        let meant = match offered.meant(call) {
+            Some(Meant::Call(meant)) => meant,
+            _ => call.clone(),
+        };
+        // Also those that were not made because they were repeated: the next one ends the run.
+        self.work.run.spent().remember(&meant.name, &search::repeated_as(&meant));
         if let Some(came) = noted.came.and_then(|value| serde_json::from_value(value).ok()) {
             return Some(Plan::Known(came));
         }
-        let called = noted.called?;
-        let bound = offered.tools.iter().find(|bound| bound.name == name);
+        let (called, name) = (noted.called?, &meant.name);
+        let bound = offered.tools.iter().find(|bound| bound.name == *name);
+        // Agents and flows have their own runs, which say what has become of them.
+        if !bound.is_some_and(|bound| matches!(bound.callable.uri.scheme(), "agent" | "flow")) {
+            let unknown =
+                Error::unavailable("the run was interrupted during the call; its outcome is unknown");
+            self.refuse(&meant, unknown.because(Reason::Interrupted), at).await;
+        }
         Some(match bound.filter(|bound| is_repeatable(&bound.callable)) {
             Some(bound) => Plan::Again(bound, Chosen::of(call.id.clone(), called)),
             None => Plan::Tell(format!(
@@ -212,10 +230,10 @@ impl Thinking<'_> {
         }
     }
 
-    /// Leaves a record of a call that is not made.
-    async fn refuse(&self, call: &ToolCall, error: Error) {
+    /// Leaves a record of a call that is not made, or of which nobody knows what has become.
+    async fn refuse(&self, call: &ToolCall, error: Error, at: usize) {
         if let Some(tools) = &self.tools {
-            let cx = super::offers::acting(self.agent, &self.cx, self.step(0));
+            let cx = super::offers::acting(self.agent, &self.cx, self.step(at));
             tools.refuse(&cx, &call.name, error).await;
         }
     }

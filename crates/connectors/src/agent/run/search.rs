@@ -108,7 +108,10 @@ fn arguments(call: &ToolCall) -> Result<Arguments> {
     }
 }
 
-/// The arguments by which repetitions of a search are known.
+/// The arguments by which repetitions of a call are known: what the model wrote, however it wrote it.
 pub(super) fn repeated_as(call: &ToolCall) -> String {
-    serde_json::from_str::<Value>(&call.arguments).unwrap_or_default().to_string()
+    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+    let mut written = serde_json::from_str::<Value>(text).unwrap_or_default();
+    written.sort_all_objects();
+    written.to_string()
 }

@@ -123,7 +123,7 @@ impl Spent {
         Ok(())
     }
 
-    /// Remembers a call that was made before the run was taken up again.
+    /// Remembers a call that was asked for before the run was taken up again.
     pub(super) fn remember(&mut self, tool: &str, arguments: &str) {
         *self.repeats.entry(digest_of(tool, arguments)).or_default() += 1;
     }

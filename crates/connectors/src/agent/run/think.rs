@@ -83,7 +83,10 @@ impl<'a> Thinking<'a> {
         let mut corrections = 0;
         loop {
             self.may_go_on()?;
-            let offered = offered(self.agent, &self.cx, &self.work, self.tools.as_deref())?;
+            let now = self.now()?;
+            self.cx = now.cx.clone();
+            let mut offered = offered(self.agent, &self.cx, &self.work, self.tools.as_deref())?;
+            now.narrow(&mut offered, &self.agent.id)?;
             let answer = self.answered(&offered).await?;
             self.last_text.clone_from(&answer.text);
             if answer.calls.is_empty() || answer.stop == Stop::Length {

@@ -3,14 +3,14 @@
 use super::super::Agent;
 use super::super::guardrails::{Guardrails, Masks};
 use super::super::limits::LimitSettings;
+use super::super::settings::RunAs;
 use super::notes::Notes;
 use super::spent::Spent;
-use super::still::KNOWN;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tool::journal::{Journaled, Said};
-use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, new_id};
+use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, Uri, new_id};
 
 /// What model calls are called in a journal; with them goes what stands for what the model is not to see.
 pub(super) const MODEL: &str = "model";
@@ -36,10 +36,6 @@ pub(super) struct Run {
     pub(super) left_out: usize,
     /// The caller's own model answers although nobody waits here.
     pub(super) can_sample: bool,
-    /// A node of a flow asks.
-    pub(super) is_of_flow: bool,
-    /// When the caller was last known to be one.
-    checked_at: Mutex<Instant>,
     spent: Mutex<Spent>,
 }
 
@@ -66,8 +62,6 @@ impl Run {
             history: Vec::new(),
             left_out: 0,
             can_sample: false,
-            is_of_flow: false,
-            checked_at: Mutex::new(Instant::now()),
             spent: Mutex::default(),
         }
     }
@@ -87,19 +81,8 @@ impl Run {
             history: journaled.history.clone(),
             left_out: journaled.left_out,
             can_sample: journaled.can_sample,
-            is_of_flow: journaled.is_of_flow,
             ..Self::new(agent, cx)
         }
-    }
-
-    /// What was known of the caller is old. Whoever is told so looks, and nobody else for a while.
-    pub(super) fn is_caller_unsure(&self) -> bool {
-        let mut checked_at = self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_unsure = checked_at.elapsed() >= KNOWN;
-        if is_unsure {
-            *checked_at = Instant::now();
-        }
-        is_unsure
     }
 
     /// What was used so far. The lock is never held while anything is awaited.
@@ -122,6 +105,8 @@ pub(super) struct AtWork {
     pub(super) path: String,
     /// Somebody inside the run has it called.
     pub(super) is_inside: bool,
+    /// It works with the rights of whoever the run is for, and not with those that an agent around it lends.
+    pub(super) has_callers_rights: bool,
 }
 
 /// What one agent says to the next.
@@ -157,6 +142,7 @@ impl AtWork {
             handover: outer.handover.clone().filter(|_| is_handed_over),
             path: outer.path.clone(),
             is_inside: true,
+            has_callers_rights: outer.has_callers_rights,
         };
         Ok((Arc::new(work), Context { around: Some(around), ..cx.clone() }))
     }
@@ -178,6 +164,7 @@ impl AtWork {
             handover: None,
             path: String::new(),
             is_inside: false,
+            has_callers_rights: true,
         };
         let cx = cx.for_at_most(Duration::from_millis(agent.limits.time_ms));
         // The journal is this work's alone.
@@ -186,27 +173,38 @@ impl AtWork {
 
     /// The same work, for the agent that it is handed over to.
     pub(super) fn handed_over(&self, handover: Handover, at: &str) -> Arc<Self> {
-        let around = Arc::new(self.around.handed_to(&address_of(&handover.to)));
-        let (run, guards, path) = (self.run.clone(), self.guards.clone(), format!("{at}/"));
-        Arc::new(Self { run, around, guards, handover: Some(handover), path, is_inside: true })
+        let around = Arc::new(self.around.handed_to(&address_of(&handover.to).to_string()));
+        Arc::new(Self { around, handover: Some(handover), ..self.behind(at) })
     }
 
     /// The same work for calls inside, which are no handoff.
-    pub(super) fn inside(&self, at: &str) -> Shared {
-        let (run, around, guards) = (self.run.clone(), self.around.clone(), self.guards.clone());
-        let path = format!("{at}/");
-        Shared::new(Arc::new(Self { run, around, guards, handover: None, path, is_inside: true }))
+    pub(super) fn inside(&self, at: &str, run_as: RunAs) -> Shared {
+        let has_callers_rights = self.has_callers_rights && run_as == RunAs::Caller;
+        Shared::new(Arc::new(Self { has_callers_rights, ..self.behind(at) }))
+    }
+
+    /// The same work for whoever comes behind a step.
+    fn behind(&self, at: &str) -> Self {
+        Self {
+            run: self.run.clone(),
+            around: self.around.clone(),
+            guards: self.guards.clone(),
+            handover: None,
+            path: format!("{at}/"),
+            is_inside: true,
+            has_callers_rights: self.has_callers_rights,
+        }
     }
 }
 
 /// An agent's address, as others know it.
-pub(super) fn address_of(agent: &str) -> String {
-    RunKind::Agent.uri(agent).to_string()
+pub(super) fn address_of(agent: &str) -> Uri {
+    RunKind::Agent.uri(agent)
 }
 
 /// Those around an agent that begins, and itself.
 fn entered(around: &Around, agent: &Agent) -> Result<Around> {
-    let address = address_of(&agent.id);
+    let address = address_of(&agent.id).to_string();
     if around.has(&address) {
         let chain = around.told();
         let message =

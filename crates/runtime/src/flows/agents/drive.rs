@@ -145,7 +145,6 @@ impl Flows {
             conversation: work.conversation.as_ref().map(|talk| talk.id.clone()),
             history,
             left_out,
-            is_of_flow: kept.journal.run.parent.is_some(),
             in_place: work.in_place.clone(),
         };
         let (cx, request) = asked(&kept.journal.run, cx, &cancel, given, journaled);
@@ -199,7 +198,7 @@ impl Flows {
         };
         let origin = Origin::read(&run.origin);
         let cx = Context::new(run.tenant.clone(), Arc::new(caller), origin.by_door(), LONGEST);
-        Ok(Ok(Context { around: origin.around.map(Arc::new), ..cx }))
+        Ok(Ok(Context { around: origin.around.map(Arc::new), is_by_flow: run.parent.is_some(), ..cx }))
     }
 }
 

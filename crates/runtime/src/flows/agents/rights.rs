@@ -4,40 +4,22 @@ use super::super::Flows;
 use super::super::given::Starter;
 use store::runs::Run;
 use store::{ErrorKind, Status};
-use tool::{Caller, Context, Error, Identity, InstanceId, Result, Role, Scope, TenantId};
+use tool::{Caller, Error, Identity, InstanceId, Result, Role, Scope, TenantId};
 
 /// Who makes the calls of a run that is taken up; or that nobody may any more.
 pub(super) async fn now(flows: &Flows, run: &Run) -> Result<Result<Caller>> {
-    of(flows, &run.tenant, &Starter::read(&run.caller).acting()).await
-}
-
-impl Flows {
-    /// Whoever has called may do so still.
-    ///
-    /// # Errors
-    /// `Denied` where not, and when the store fails.
-    pub(in super::super) async fn check_caller(&self, cx: &Context) -> Result<()> {
-        let caller = of(self, &cx.tenant, &cx.caller).await??;
-        match caller.may(Scope::Call) {
-            true => Ok(()),
-            false => Err(gone(&caller)),
-        }
-    }
-}
-
-fn gone(caller: &Caller) -> Error {
-    let name = &caller.name;
-    Error::denied(format!("{name}, on whose behalf the run works, may not call anything any more"))
-}
-
-async fn of(flows: &Flows, tenant: &TenantId, kept: &Caller) -> Result<Result<Caller>> {
-    let mut found = find(flows, tenant, kept).await?;
+    let kept = Starter::read(&run.caller).acting();
+    let mut found = find(flows, &run.tenant, &kept).await?;
     let home = TenantId::default_tenant();
-    if found.is_none() && *tenant != home {
+    if found.is_none() && run.tenant != home {
         // Admins of the platform work in every tenant.
-        found = find(flows, &home, kept).await?.filter(|caller| caller.role == Role::Admin);
+        found = find(flows, &home, &kept).await?.filter(|caller| caller.role == Role::Admin);
     }
-    Ok(found.ok_or_else(|| gone(kept)))
+    let gone = || {
+        let message = format!("{}, on whose behalf the run works, may not call anything any more", kept.name);
+        Err(Error::denied(message))
+    };
+    Ok(found.map_or_else(gone, Ok))
 }
 
 /// An instance holds no more than its owner does now, and nothing once it is closed.

@@ -2,7 +2,7 @@
 
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::manage::runs::own_runs;
+use crate::manage::runs::seen_by;
 use crate::manage::services::{HealthView, configured};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -73,7 +73,7 @@ pub(super) struct Runs {
 
 impl Runs {
     pub(super) fn new(who: &SignedIn) -> Self {
-        Self { filter: RunFilter { caller_prefix: own_runs(who), ..RunFilter::default() }, seen: None }
+        Self { filter: seen_by(who), seen: None }
     }
 
     pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> NamedEvents {

@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::rights::{find, may_touch_run};
+use super::rights::{find, may_touch_run, sees};
 use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::PageRequest;
 use store::runs::WaitFilter;
+use tool::Scope;
 use utoipa::ToSchema;
 
 /// As many as are looked at for those who see some of them.
@@ -114,7 +115,7 @@ fn show(approval: Approval) -> ApprovalView {
     }
 }
 
-/// Lists what waits for a decision, oldest first; those who only call see what is asked of them, nobody flows beyond their allow-list.
+/// Lists what waits for a decision, oldest first; those who only call see what is asked of them, nobody flows beyond their allow-list, and what others ask agents is for managers.
 #[utoipa::path(get, path = "/approvals", tag = "runs",
     params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<ApprovalView>)))]
@@ -125,21 +126,23 @@ pub(in crate::manage) async fn list(
 ) -> Result<Answer<Page<ApprovalView>>> {
     signed_in.may_read()?;
     let filter = WaitFilter { run: None, kind: Some("approval".into()) };
-    let is_limited = signed_in.only_own().is_some() || !signed_in.caller.allow.is_empty();
+    let is_limited = !signed_in.caller.may(Scope::Manage) || !signed_in.caller.allow.is_empty();
     let wanted = if is_limited { PageRequest { page: 1, limit: MOST } } else { page };
     let found = state.store.runs().waits(&signed_in.tenant, &filter, wanted).await?;
     let (total, mut asked) = (found.total, Vec::new());
     for wait in found.items {
-        if is_limited {
-            let run = state.store.runs().get(&signed_in.tenant, &wait.run).await?;
-            if may_touch_run(&signed_in, &run).is_err() {
-                continue;
-            }
+        let run = match is_limited {
+            true => Some(state.store.runs().get(&signed_in.tenant, &wait.run).await?),
+            false => None,
+        };
+        if run.as_ref().is_some_and(|run| may_touch_run(&signed_in, run).is_err()) {
+            continue;
         }
-        asked.extend(state.flows.approval(&signed_in.tenant, wait).await?);
+        let is_seen = run.is_none_or(|run| signed_in.only_own().is_none() && sees(&signed_in, &run));
+        let approval = state.flows.approval(&signed_in.tenant, wait).await?;
+        asked.extend(approval.filter(|asked| is_seen || asked.is_for(&signed_in.caller)));
     }
     if is_limited {
-        asked.retain(|asked| signed_in.only_own().is_none() || asked.is_for(&signed_in.caller));
         return Ok(Answer(Page::cut(asked, page, show)));
     }
     let items = asked.into_iter().map(show).collect();

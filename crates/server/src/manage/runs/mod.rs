@@ -23,8 +23,8 @@ use rights::{find, may_repeat, steer};
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::runs::RunFilter;
-use tool::{Door, RunId, RunKind};
+use store::runs::{Run, RunFilter};
+use tool::{Door, RunId, RunKind, Scope};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
 
@@ -49,8 +49,7 @@ impl RunQuery {
             parent: self.parent,
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
-            caller_prefix: own_runs(signed_in),
-            is_live: false,
+            ..seen_by(signed_in)
         })
     }
 }
@@ -81,12 +80,17 @@ pub(super) struct SignalBody {
     data: Value,
 }
 
-/// What the callers of runs begin with that somebody may see; those who only call see their own.
-pub(in crate::manage) fn own_runs(signed_in: &SignedIn) -> Option<String> {
-    signed_in.only_own().map(|_| Starter::prefix(&signed_in.caller.identity))
+/// The runs that somebody may see in lists: the same that [`find`] shows one by one.
+pub(in crate::manage) fn seen_by(signed_in: &SignedIn) -> RunFilter {
+    let own = Starter::prefix(&signed_in.caller.identity);
+    RunFilter {
+        agents_caller_prefix: (!signed_in.caller.may(Scope::Manage)).then(|| own.clone()),
+        caller_prefix: signed_in.only_own().map(|_| own),
+        ..RunFilter::default()
+    }
 }
 
-/// Lists runs, newest first; those who only call see their own.
+/// Lists runs, newest first; those who only call see their own, and runs of agents are for whoever asked and for managers.
 #[utoipa::path(get, path = "/runs", tag = "runs",
     params(("flow" = Option<String>, Query), ("agent" = Option<String>, Query), ("state" = inline(Option<words::RunState>), Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("parent" = Option<String>, Query),

@@ -14,7 +14,7 @@
 //! | `GET /flows`, `GET /flows/{id}` | [`sees_text`], or what a tool shows of flows on the allow-list |
 //! | `GET /flows/{id}/versions`, `diff`, `references`, `triggers` | [`may_see_text`] |
 //! | `GET /runs…` | [`find`], or only what is one's own |
-//! | `GET /approvals` | [`may_touch_run`] for each, and to be asked where one only calls |
+//! | `GET /approvals` | for each [`may_touch_run`], and to be asked or to see the run ([`sees`]); to be asked where one only calls |
 
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -81,12 +81,13 @@ pub(in crate::manage) fn may_see_text(signed_in: &SignedIn) -> Result<()> {
 pub(in crate::manage) async fn find(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
     signed_in.may_read()?;
     let run = state.store.runs().get(&signed_in.tenant, id).await?;
-    // What was said to an agent is for whoever said it, and for managers.
+    if sees(signed_in, &run) { Ok(run) } else { Err(Problem::not_found("run")) }
+}
+
+/// What was said to an agent is for whoever said it, and for managers.
+pub(in crate::manage) fn sees(signed_in: &SignedIn, run: &Run) -> bool {
     let is_private = run.agent().is_some() && !signed_in.caller.may(Scope::Manage);
-    if (is_private || signed_in.only_own().is_some()) && !is_own(signed_in, &run) {
-        return Err(Problem::not_found("run"));
-    }
-    Ok(run)
+    !is_private && signed_in.only_own().is_none() || is_own(signed_in, run)
 }
 
 /// The run, if this caller may do something about it: whoever started it may, and managers who may call its flow.

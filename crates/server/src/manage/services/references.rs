@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Reference {
-    /// What it is: `tool` or `flow`.
+    /// What it is: `tool`, `flow` or `agent`.
     #[serde(rename = "type")]
     kind: &'static str,
     id: String,
@@ -45,6 +45,7 @@ impl Reference {
         match (&self.node, self.version) {
             (Some(node), Some(version)) => format!("flow {} version {version} ({node})", self.id),
             (Some(node), None) => format!("the draft of flow {} ({node})", self.id),
+            (None, _) if self.kind == AGENT => format!("agent {}", self.id),
             (None, _) => self.name.clone(),
         }
     }
@@ -52,6 +53,8 @@ impl Reference {
 
 /// What flows are called among references.
 const FLOW: &str = "flow";
+/// What agents are called among references.
+const AGENT: &str = "agent";
 /// So many are named in a message.
 const TOLD: usize = 20;
 
@@ -128,6 +131,9 @@ pub(crate) async fn references_to(
     let leads_there = |uri: &Uri| uri.scheme() == scheme && uri.service() == id;
     let mut found = references_that(state, signed_in, leads_there).await?;
     found.extend(nodes_to(state, signed_in, scheme, id).await?);
+    let address = Uri::of_service(scheme, id).to_string();
+    let is_there = |used: &str| used == address || used.starts_with(&format!("{address}/"));
+    found.extend(agents_that(state, signed_in, &address, is_there).await?);
     Ok(found)
 }
 
@@ -145,6 +151,10 @@ pub(crate) async fn references_to_tools(
     let mut nodes = nodes_to(state, signed_in, scheme, id).await?;
     nodes.retain(|node| node.uri.rsplit_once('/').is_some_and(|(_, tool)| tools.contains(&tool)));
     found.extend(nodes);
+    let addresses: Vec<_> = tools.iter().map(|tool| Uri::of_tool(scheme, id, tool).to_string()).collect();
+    let is_there = |used: &str| addresses.iter().any(|address| address == used);
+    let address = Uri::of_service(scheme, id).to_string();
+    found.extend(agents_that(state, signed_in, &address, is_there).await?);
     Ok(found)
 }
 
@@ -168,6 +178,27 @@ async fn nodes_to(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) 
         node: Some(found.node),
     };
     Ok(found.into_iter().map(reference).collect())
+}
+
+/// The services that work with such an address by their settings, and are not at `own` themselves. What a pattern stands for
+/// counts where it names the service: one that fits many goes on without it.
+async fn agents_that(
+    state: &Shared,
+    signed_in: &SignedIn,
+    own: &str,
+    leads_there: impl Fn(&str) -> bool,
+) -> Result<Vec<Reference>> {
+    let services = state.store.services().all(&signed_in.tenant).await?;
+    let reference = |service: store::Service| {
+        let uses = state.gateway.kind(&service.scheme).ok()?.uses(&service.config);
+        let address = |used: &tool::Use| used.what.0.split('?').next().unwrap_or_default().to_owned();
+        let uri = uses.iter().map(address).find(|used| leads_there(used))?;
+        let is_other = Uri::of_service(&service.scheme, &service.id).to_string() != own;
+        let (version, node, state) = (None, None, None);
+        let (id, name) = (service.id, service.name);
+        is_other.then_some(Reference { kind: AGENT, id, name, uri, version, node, state })
+    };
+    Ok(services.into_iter().filter_map(reference).collect())
 }
 
 async fn references_that(
