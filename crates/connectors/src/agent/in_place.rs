@@ -6,6 +6,7 @@ use super::binding::{ToolSettings, check_tools};
 use super::names::check_names;
 use super::output_check::OutputCheck;
 use super::settings::{RunAs, check_template, default_output_retries};
+use gotemplate::Missing;
 use tool::connector::invalid_settings;
 use tool::journal::Journaled;
 use tool::{Context, InPlace, Result, Shared};
@@ -24,7 +25,7 @@ impl Agent {
     /// this one had are for its own tools.
     pub(super) fn in_place(&self, given: &InPlace) -> Result<Self> {
         let mut problems = Vec::new();
-        let instructions = check_template("instructions", &given.instructions, &mut problems);
+        let instructions = check_template("instructions", &given.instructions, Missing::Error, &mut problems);
         let tools: Vec<_> = given.tools.iter().cloned().map(ToolSettings::Address).collect();
         let bindings = check_tools(&tools, &mut problems);
         check_names(&bindings, &[], &mut problems);

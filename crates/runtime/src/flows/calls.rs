@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tool::secret::SecretValues;
 use tool::{
     Arguments, CallTools as _, CallableTool, Context, Error, ErrorKind, Extras, Outcome, Output, Request,
-    RunId, RunKind, Shared, Step, Target, Uri,
+    RunId, RunKind, Shared, Step, Target,
 };
 
 pub(super) struct RunCalls {

@@ -197,7 +197,7 @@ mod tests {
             |next| json!({ "allOf": [{ "$ref": next }] }),
             &json!({ "properties": { "x": { "$ref": "#/$defs/T0" } } }),
         );
-        let work = || {
+        let work = move || {
             let tree = Schema::compile(&tree, "value").unwrap();
             assert!(tree.accepts(&nested(100, Value::Null)) && !tree.accepts(&nested(100, json!(1))));
             let message = &tree.check(&nested(3, json!(1)))[0].message;

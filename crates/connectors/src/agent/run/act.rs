@@ -203,7 +203,7 @@ impl Thinking<'_> {
         if !now.has(bound) {
             let why = format!("the agent has no tool '{}' any more", bound.name);
             tools.refuse(&cx, &bound.callable.name, Error::not_found(why.clone())).await;
-            return Ok(Came::told(why));
+            return Ok(CallResult::told(why));
         }
         cx.result_bytes = Some(self.work.run.limits.result_bytes);
         cx.shared = Some(self.work.inside(&self.call_path(at), self.agent.run_as));

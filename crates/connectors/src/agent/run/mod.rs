@@ -116,6 +116,8 @@ async fn wait(thinking: &Thinking<'_>, arguments: &Map<String, Value>) -> Result
         notes: work.run.notes.taken(),
         conversation: None,
         is_waited_for: false,
+        // The work of a flow is kept from its beginning.
+        in_place: None,
     };
     super::background::accept(thinking.agent, cx, arguments, new).await
 }
@@ -130,8 +132,6 @@ pub(super) async fn check(
     arguments: &Map<String, Value>,
     is_async: bool,
 ) -> Result<()> {
-        // The work of a flow is kept from its beginning.
-        in_place: None,
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     if work.is_inside {

@@ -240,7 +240,7 @@ fn joined(error: i16, generation: i32, names: [&str; 3], members: &[(&String, &B
     let mut answer = BytesMut::new();
     answer.put_i16(error);
     answer.put_i32(generation);
-    names.map(|name| put_text(&mut answer, name));
+    names.into_iter().for_each(|name| put_text(&mut answer, name));
     answer.put_i32(i32::try_from(members.len()).unwrap());
     for (id, metadata) in members {
         put_text(&mut answer, id);

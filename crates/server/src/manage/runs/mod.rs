@@ -23,7 +23,7 @@ use rights::{find, may_repeat, steer};
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::runs::{Run, RunFilter};
+use store::runs::RunFilter;
 use tool::{Door, RunId, RunKind, Scope};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
