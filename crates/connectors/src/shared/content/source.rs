@@ -25,21 +25,21 @@ pub(crate) struct Sources {
     tools: Weak<dyn CallTools>,
     links: Option<Arc<dyn Links>>,
     /// To addresses that callers, or tools of any kind, have written.
-    guarded: Way,
+    guarded: Fetcher,
     /// To those that a store has made itself, which may be as private as the service's own remote.
-    own: Way,
+    own: Fetcher,
     /// How long an address may say nothing.
     timeout: Duration,
 }
 
 /// How addresses are fetched.
 #[derive(Debug, Clone)]
-struct Way {
+struct Fetcher {
     policy: Arc<Policy>,
     http: fetch::Client,
 }
 
-impl Way {
+impl Fetcher {
     fn new(policy: Arc<Policy>) -> Self {
         let http = fetch::Client::new(Arc::new(Resolver(policy.clone())), Tls::default());
         Self { policy, http }
@@ -49,9 +49,9 @@ impl Way {
 impl Sources {
     /// Sources of a service with this policy. It is none of its callers': what they write is fetched from public addresses.
     pub(crate) fn new(env: &Env, policy: Arc<Policy>, timeout: Duration) -> Self {
-        let guarded = Way::new(Arc::new(Policy::of_callers(env)));
+        let guarded = Fetcher::new(Arc::new(Policy::of_callers(env)));
         let (tools, links) = (env.tools.clone(), env.links.clone());
-        Self { tools, links, guarded, own: Way::new(policy), timeout }
+        Self { tools, links, guarded, own: Fetcher::new(policy), timeout }
     }
 
     /// The content that a `source` leads to.
@@ -67,7 +67,7 @@ impl Sources {
         }
     }
 
-    async fn open_url(&self, cx: &Context, way: &Way, url: &str) -> Result<Content> {
+    async fn open_url(&self, cx: &Context, fetcher: &Fetcher, url: &str) -> Result<Content> {
         // One of our own need not go over the network, which may not even lead here.
         if let (Some(link), Some(tools)) =
             (self.links.as_ref().and_then(|links| links.open(url)), self.tools.upgrade())
@@ -80,7 +80,7 @@ impl Sources {
             });
         }
         let url = Url::parse(url).map_err(|_| wrong("parameter 'source.url' is no address"))?;
-        web::get(&way.http, &way.policy, url, self.timeout).await
+        web::get(&fetcher.http, &fetcher.policy, url, self.timeout).await
     }
 
     async fn open_tool(&self, cx: &Context, uri: &str, arguments: Map<String, Value>) -> Result<Content> {
@@ -100,12 +100,12 @@ impl Sources {
         let nested = cx.nested(Step { path: Some(path.into()), ..Step::default() });
         // Options may put an address of the caller's into the answer.
         let is_of_store = uri.scheme() == STORES && uri.options().is_empty();
-        let way = if is_of_store { &self.own } else { &self.guarded };
+        let fetcher = if is_of_store { &self.own } else { &self.guarded };
         let request = Request::new(Target::Uri(uri), Arguments::from(arguments));
         let called =
             Box::pin(tools.call(&nested, request)).await.map_err(|error| error.about("the source failed"))?;
         match called {
-            Outcome::Done(output) => self.read(cx, way, &output).await,
+            Outcome::Done(output) => self.read(cx, fetcher, &output).await,
             Outcome::NeedsInput(_) => {
                 Err(Error::unsupported("the source asks a question, which nobody can answer here"))
             }
@@ -116,7 +116,7 @@ impl Sources {
     }
 
     /// The content of an answer: what a `load` gives as such, a picture or an attachment, or else all of it.
-    async fn read(&self, cx: &Context, way: &Way, output: &Output) -> Result<Content> {
+    async fn read(&self, cx: &Context, fetcher: &Fetcher, output: &Output) -> Result<Content> {
         if output.is_error() {
             let words: String = output.data().unwrap_or_default().chars().take(500).collect();
             return Err(Error::upstream(format!("the source failed: {words}")));
@@ -124,7 +124,7 @@ impl Sources {
         let data = output.data();
         let loaded: Option<Value> = data.as_deref().and_then(|data| serde_json::from_str(data).ok());
         if let Some(Value::Object(loaded)) = &loaded
-            && let Some(content) = self.read_loaded(cx, way, loaded).await?
+            && let Some(content) = self.read_loaded(cx, fetcher, loaded).await?
         {
             return Ok(content);
         }
@@ -141,7 +141,7 @@ impl Sources {
     async fn read_loaded(
         &self,
         cx: &Context,
-        way: &Way,
+        fetcher: &Fetcher,
         loaded: &Map<String, Value>,
     ) -> Result<Option<Content>> {
         let text = |name: &str| loaded.get(name).and_then(Value::as_str);
@@ -152,7 +152,7 @@ impl Sources {
         }
         match (text("key"), text("url"), loaded.get("size")) {
             (Some(_), Some(url), Some(_)) => {
-                let content = self.open_url(cx, way, url).await?;
+                let content = self.open_url(cx, fetcher, url).await?;
                 Ok(Some(Content { content_type: content_type.or(content.content_type), ..content }))
             }
             _ => Ok(None),
