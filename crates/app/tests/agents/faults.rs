@@ -45,7 +45,7 @@ async fn a_model_that_is_not_there_is_told_by_the_ask_and_by_the_test() {
     assert_eq!(ask(&app, "a").await["structuredContent"]["answer"], "I am here.");
 }
 
-/// F5: an answer without end, whole, as one line or as calls, costs neither memory, nor time of a processor, nor the process.
+/// F5: an answer without end, as one line or as calls, costs neither memory, nor time of a processor, nor the process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endless_answer_costs_little() {
     let database = Database::create(Backend::Sqlite).await;
@@ -162,13 +162,15 @@ async fn a_caller_who_goes_away_ends_the_run_at_every_door() {
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
     };
     let session = session(&app).await;
-    let stream = send(&app, &session, &call(7, json!({}))).await;
-    under_way(1).await;
     let cancel =
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
-    send(&app, &session, &cancel).await;
-    ended(1).await;
-    drop(stream);
+    // The answer to the call begins with its end.
+    let taken_back = async {
+        under_way(1).await;
+        send(&app, &session, &cancel).await;
+        ended(1).await;
+    };
+    tokio::join!(send(&app, &session, &call(7, json!({}))), taken_back);
     let request = app.request(Method::POST, "/mcp").header("accept", "application/json, text/event-stream");
     let request = request.header("mcp-protocol-version", MODERN).header("mcp-method", "tools/call");
     let request = request.header("mcp-name", "a__ask").json(&call(8, capable()));
