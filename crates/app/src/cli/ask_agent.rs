@@ -149,7 +149,7 @@ fn printable(text: &str) -> Cow<'_, str> {
 /// What a model has chosen, with all of it in sight and in one line.
 fn shown(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    escaped(&text).replace(char::is_control, "\u{fffd}")
+    super::one_line(&text)
 }
 
 /// A step in a line.

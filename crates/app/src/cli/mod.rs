@@ -252,6 +252,11 @@ fn prompt(text: &str) {
     eprint!("{text}");
 }
 
+/// What others have written, in one line, with all of it in sight and nothing that a terminal obeys.
+fn one_line(text: &str) -> String {
+    tool::sanitize::escaped(text).replace(char::is_control, "\u{fffd}")
+}
+
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.
 fn print(text: &str) {
     write(format!("{text}\n").as_bytes());

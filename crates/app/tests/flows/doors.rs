@@ -42,6 +42,9 @@ async fn an_allow_list_holds_at_every_door(backend: Backend) {
             (Method::POST, format!("flows/{flow}/disable"), json!({})),
             (Method::POST, format!("flows/{flow}/enable"), json!({})),
             (Method::PATCH, format!("flows/{flow}"), json!({ "enabled": true })),
+            (Method::PATCH, format!("flows/{flow}"), json!({ "source": ASKS })),
+            (Method::PUT, format!("flows/{flow}/draft"), json!({ "source": ASKS })),
+            (Method::POST, format!("flows/{flow}/runs"), json!({ "version": "draft" })),
             (Method::POST, format!("flows/{flow}/publish"), json!({})),
             (Method::POST, format!("flows/{flow}/rollback"), json!({ "version": 1 })),
         ];

@@ -2,7 +2,7 @@
 
 use super::versions::Version;
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD as BASE64, URL_SAFE as BASE64_URL};
 use flow::Flow;
 use flow::engine::Failure;
 use serde::{Deserialize, Serialize};
@@ -222,16 +222,33 @@ pub(super) fn spelled(secrets: &SecretValues) -> SecretValues {
 }
 
 fn spellings(secret: &str) -> Vec<String> {
-    let mut digest = String::new();
-    for byte in Sha256::digest(secret) {
-        let _ = write!(digest, "{byte:02x}");
+    let plain = [secret, secret.trim(), &secret.to_uppercase(), &secret.to_lowercase()].map(str::to_owned);
+    let digests = [in_hex(&Sha256::digest(secret)), in_hex(secret.as_bytes())];
+    let encoded = [&BASE64, &BASE64_URL].into_iter().flat_map(|engine| {
+        let twice = engine.encode(secret);
+        let of = |text: &str| [0, 1, 2].map(|before| encoded_within(engine, before, text));
+        of(secret).into_iter().chain(of(&twice))
+    });
+    plain.into_iter().chain(digests).chain(encoded).collect()
+}
+
+fn in_hex(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
     }
-    // The last sign may also stand for a part of what was encoded behind the secret.
-    let encoded = BASE64.encode(secret);
+    text
+}
+
+/// What is the same of a text as base64, whatever stands before it, so many bytes more than whole groups of three, and
+/// behind it.
+fn encoded_within(engine: &GeneralPurpose, before: usize, text: &str) -> String {
+    let encoded = engine.encode([&[0; 2][..before], text.as_bytes()].concat());
     let encoded = encoded.trim_end_matches('=');
-    let encoded = &encoded[..encoded.len() - usize::from(!secret.len().is_multiple_of(3))];
-    let plain = [secret, secret.trim(), &secret.to_uppercase(), &secret.to_lowercase(), encoded, &digest];
-    plain.into_iter().map(str::to_owned).collect()
+    // The first and the last sign may also stand for a part of the neighbours.
+    let end = encoded.len() - usize::from(!(before + text.len()).is_multiple_of(3));
+    let begin = if before == 0 { 0 } else { before + 1 };
+    encoded.get(begin..end).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -244,6 +261,18 @@ mod tests {
         let secrets = spelled(&["hunter2-hunter2".to_owned(), "abc".to_owned()].into_iter().collect());
         let shown = "HUNTER2-HUNTER2 aHVudGVyMi1odW50ZXIy aHVudGVyMi1odW50ZXIyIQ== ABC";
         assert_eq!(secrets.masked_text(shown), "*** *** ***IQ== ABC");
+        for before in ["", "u", "us", "usr:", "user:"] {
+            for encoded in [
+                BASE64.encode(format!("{before}hunter2-hunter2")),
+                BASE64.encode(format!("{before}hunter2-hunter2??>")),
+                BASE64.encode(format!("{before}{}", BASE64.encode("hunter2-hunter2"))),
+                BASE64_URL.encode(format!("{before}hunter2-hunter2")),
+            ] {
+                let shown = secrets.masked_text(&encoded);
+                assert!(shown.contains("***") && shown.len() < 20, "{before}: {encoded} is shown as {shown}");
+            }
+        }
+        assert_eq!(secrets.masked_text("68756e746572322d68756e74657232"), "***");
     }
 
     #[test]

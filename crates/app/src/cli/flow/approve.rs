@@ -47,7 +47,12 @@ impl Approve {
         let answer: Value = self.remote.get("/approvals?limit=1000").await?;
         for approval in answer["items"].as_array().into_iter().flatten() {
             let word = |key: &str| approval[key].as_str().unwrap_or_default();
-            crate::cli::print(&format!("{}  {}  {}", word("id"), word("asked_at"), word("title")));
+            crate::cli::print(&format!(
+                "{}  {}  {}",
+                word("id"),
+                word("asked_at"),
+                crate::cli::one_line(word("title"))
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -7,6 +7,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
 use crate::json::{Json, Path};
+use crate::manage::runs::rights::may_change;
 use axum::Json as Answer;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,7 @@ pub(crate) async fn put(
     Json(body): Json<Draft>,
 ) -> Result<Answer<FlowView>> {
     signed_in.may_manage()?;
-    state.store.flows().get(&signed_in.tenant, &id).await?;
+    may_change(&signed_in, &state.store.flows().get(&signed_in.tenant, &id).await?)?;
     save(&state, &signed_in, &id, body.source, body.revision).await.map(Answer)
 }
 

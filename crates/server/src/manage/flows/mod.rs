@@ -240,9 +240,7 @@ pub(crate) async fn update(
 ) -> Result<Answer<FlowView>> {
     signed_in.may_manage()?;
     let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
-    if body.enabled.is_some() {
-        may_change(&signed_in, &flow)?;
-    }
+    may_change(&signed_in, &flow)?;
     let mut view = FlowView::whole(flow);
     if let Some(source) = body.source {
         view = draft::save(&state, &signed_in, &id, source, body.revision).await?;

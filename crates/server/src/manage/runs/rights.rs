@@ -9,8 +9,8 @@
 //! | `POST /approvals/{id}` | to be asked, and [`may_touch_run`] |
 //! | `POST /flows/{id}/triggers/{name}/fire`, `rotate-secret` | [`may_trigger`] |
 //! | `POST /flows/{id}/triggers/{name}/enable`, `disable` | the right to manage, and [`may_touch`] |
-//! | `POST /flows/{id}/publish`, `rollback`, `enable`, `disable`, `PATCH` of `enabled`, `DELETE` | [`may_change`] |
-//! | `POST /flows`, `PUT /flows/{id}/draft` | the right to manage: a draft does nothing until it is published |
+//! | `POST /flows/{id}/publish`, `rollback`, `enable`, `disable`, `PATCH`, `PUT /flows/{id}/draft`, `DELETE`, runs of the draft | [`may_change`] |
+//! | `POST /flows` | the right to manage |
 //! | `GET /flows`, `GET /flows/{id}` | [`sees_text`], or what a tool shows of flows on the allow-list |
 //! | `GET /flows/{id}/versions`, `diff`, `references`, `triggers` | [`may_see_text`] |
 //! | `GET /runs…` | [`find`], or only what is one's own |

@@ -1,6 +1,7 @@
 //! `POST /flows/{id}/runs`: a run by REST, waited for as long as its caller likes.
 
 use super::MAX_KEY_BYTES;
+use super::rights::may_change;
 use super::view::{RunView, show};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -139,7 +140,9 @@ async fn start_draft(
     key: Option<String>,
 ) -> Result<RunId> {
     signed_in.may_manage()?;
-    if !state.store.flows().get(&cx.tenant, flow).await?.is_enabled {
+    let kept = state.store.flows().get(&cx.tenant, flow).await?;
+    may_change(signed_in, &kept)?;
+    if !kept.is_enabled {
         return Err(Problem::new(Code::Conflict, "the flow is disabled; enable it first"));
     }
     let version = state.flows.draft(&cx.tenant, flow).await?;
