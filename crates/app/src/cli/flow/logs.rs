@@ -31,10 +31,10 @@ impl Logs {
             crate::cli::print(&serde_json::to_string_pretty(&steps).unwrap_or_default());
             return Ok(ExitCode::SUCCESS);
         }
-        steps.iter().for_each(|step| crate::cli::print(&crate::cli::one_line(&line(step))));
+        steps.iter().for_each(|step| crate::cli::print(&line(step)));
         crate::cli::print(&match &run["error"] {
             Value::Null => format!("run {}", run["state"].as_str().unwrap_or_default()),
-            error => format!("run failed: {}", crate::cli::one_line(&reason(error))),
+            error => format!("run failed: {}", reason(error)),
         });
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 //! What a person sees of a run: a line for each node that begins to wait or ends.
 
+use crate::cli::one_line;
 use serde_json::Value;
 
 /// The line for a step, as REST tells it.
@@ -12,14 +13,15 @@ pub(super) fn line(step: &Value) -> String {
         Value::Null => String::new(),
         error => format!("  {}", reason(error)),
     };
-    format!("{} {:9} {}{uri}{attempt}{error}", sign(word("state")), word("state"), word("path"))
+    let line = format!("{} {:9} {}{uri}{attempt}{error}", sign(word("state")), word("state"), word("path"));
+    one_line(&line)
 }
 
 /// Why something failed, on one line.
 pub(super) fn reason(error: &Value) -> String {
     let word = |key: &str| error[key].as_str().unwrap_or_default();
     let at = error["node"].as_str().map(|node| format!(" (at node '{node}')")).unwrap_or_default();
-    format!("{}: {}{at}", word("code"), word("message"))
+    one_line(&format!("{}: {}{at}", word("code"), word("message")))
 }
 
 fn sign(state: &str) -> char {
