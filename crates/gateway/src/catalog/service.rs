@@ -170,9 +170,12 @@ impl Service {
                 _ => return,
             },
         };
-        let is_news = why.is_some() != self.unreached.load().is_some();
-        if is_news {
-            self.unreached.store(why);
+        if why.is_some() == self.unreached.load().is_some() {
+            return;
+        }
+        self.unreached.store(why);
+        // Otherwise it fails for another reason all the same.
+        if self.failure.load().is_none() {
             self.since.reset();
         }
     }
