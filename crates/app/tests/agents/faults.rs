@@ -170,7 +170,8 @@ async fn a_caller_who_goes_away_ends_the_run_at_every_door() {
         send(&app, &session, &cancel).await;
         ended(1).await;
     };
-    tokio::join!(send(&app, &session, &call(7, json!({}))), taken_back);
+    let sent = call(7, json!({}));
+    tokio::join!(send(&app, &session, &sent), taken_back);
     let request = app.request(Method::POST, "/mcp").header("accept", "application/json, text/event-stream");
     let request = request.header("mcp-protocol-version", MODERN).header("mcp-method", "tools/call");
     let request = request.header("mcp-name", "a__ask").json(&call(8, capable()));
