@@ -102,12 +102,7 @@ impl Types<'_> {
 
     /// Reads inputs: of these, each may be secret as a whole.
     pub(crate) fn inputs(&self, cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<Declared> {
-        for (_, input) in cursor.entries() {
-            input
-                .entries()
-                .filter(|(name, _)| *name != SECRET)
-                .for_each(|(_, part)| refuse_secrets(&part, problems));
-        }
+        cursor.entries().for_each(|(_, input)| refuse_secrets_within(&input, problems));
         self.fields(cursor, problems)
     }
 
@@ -209,12 +204,16 @@ fn is_secret(cursor: &Cursor<'_>) -> bool {
 
 /// What is said to be secret where nothing is sealed would be shown.
 fn refuse_secrets(cursor: &Cursor<'_>, problems: &mut Problems) {
-    let is_data = |name: &str| matches!(name, "const" | "enum" | "default" | "examples");
     if is_secret(cursor) {
         let message =
             "'secret' is for inputs themselves: make this an input of its own, or the whole input secret";
         problems.add(cursor.error(Code::Syntax, message));
     }
+    refuse_secrets_within(cursor, problems);
+}
+
+fn refuse_secrets_within(cursor: &Cursor<'_>, problems: &mut Problems) {
+    let is_data = |name: &str| matches!(name, "const" | "enum" | "default" | "examples");
     for (name, part) in cursor.entries().filter(|(name, _)| !is_data(name)) {
         match name {
             // Their names may be anything.
