@@ -204,7 +204,7 @@ mod tests {
             assert!(message.contains("x"), "{message}");
             let long = Schema::compile(&long, "value").unwrap();
             assert!(long.accepts(&json!(1)) && !long.accepts(&json!("no")));
-            assert!(Schema::compile(&looped, "value").unwrap().accepts(&nested(60, json!({}))));
+            assert!(Schema::compile(&looped, "value").unwrap().accepts(&nested(40, json!({}))));
         };
         std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
     }
