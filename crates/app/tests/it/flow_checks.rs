@@ -122,7 +122,7 @@ async fn nobody_publishes_what_they_may_not_call() {
     app.service(crm(&upstream)).await;
     app.post("flows", json!({ "id": "all", "source": "nodes: {a: {exec: 'api://crm/fail'}}" })).await.is(201);
     publish(&app, "all").await.is(200);
-    let key = json!({ "name": "narrow", "role": "manager", "allow": ["api://crm/ping"] });
+    let key = json!({ "name": "narrow", "role": "manager", "allow": ["api://crm/ping", "flow://mine"] });
     let narrow = app.with_key(key).await;
     for (text, code) in [
         ("nodes: {a: {exec: 'api://crm/ping'}}", None),
@@ -133,11 +133,15 @@ async fn nobody_publishes_what_they_may_not_call() {
         assert_eq!(checked["valid"], code.is_none(), "{checked:#}");
         assert!(code.is_none_or(|words| checked.to_string().contains(words)), "{checked:#}");
     }
-    put_draft(&narrow, "all", json!({ "source": "nodes: {a: {exec: 'api://crm/fail'}, b: {with: 1}}" }))
-        .await
-        .is(200);
-    publish(&narrow, "all").await.is_problem(422, "VALIDATION_FAILED");
+    let source = json!({ "source": "nodes: {a: {exec: 'api://crm/fail'}, b: {with: 1}}" });
+    put_draft(&narrow, "all", source.clone()).await.is_problem(403, "FORBIDDEN");
+    put_draft(&app, "all", source).await.is(200);
+    publish(&narrow, "all").await.is_problem(403, "FORBIDDEN");
     publish(&app, "all").await.is(200);
+    let mine = json!({ "id": "mine", "source": "nodes: {a: {exec: 'api://crm/fail'}}" });
+    narrow.post("flows", mine).await.is(201);
+    publish(&narrow, "mine").await.is_problem(422, "VALIDATION_FAILED");
+    publish(&app, "mine").await.is(200);
     let key = json!({ "name": "desk", "role": "manager", "scopes": ["read", "manage"] });
     let desk = app.with_key(key).await;
     let checked = validate(&desk, "nodes: {a: {exec: 'api://crm/ping'}}").await;

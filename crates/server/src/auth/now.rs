@@ -4,11 +4,19 @@ use super::{Accounts, Auth, KeyEntry, SignedIn};
 use std::sync::Arc;
 use tool::{Caller, Callers, Identity, TenantId};
 
+/// After that long everybody who was made elsewhere is known here, too.
+const NEWS_MS: i64 = 60_000;
+
+/// Somebody with this id may have been made a moment ago.
+fn is_new(id: &str) -> bool {
+    tool::made_at_ms(id).is_none_or(|made| made + NEWS_MS > chrono::Utc::now().timestamp_millis())
+}
+
 impl Accounts {
-    /// The same, which also knows who is gone since those before.
+    /// The same, which also knows who is gone since those before, as far as their ids do not say so by their age.
     pub(super) fn after(mut self, before: &Self) -> Self {
         let known = before.ids().chain(before.gone.iter().map(String::as_str));
-        self.gone = known.filter(|id| !self.knows(id)).map(str::to_owned).collect();
+        self.gone = known.filter(|id| !self.knows(id) && is_new(id)).map(str::to_owned).collect();
         self
     }
 
@@ -53,7 +61,9 @@ impl Callers for Auth {
         let accounts = self.accounts.load();
         let id = caller.identity.id();
         if !accounts.knows(id) {
-            return (!accounts.gone.contains(id)).then(|| caller.clone());
+            let is_nobodys = matches!(caller.identity, Identity::Local | Identity::System);
+            let is_taken = is_nobodys || is_new(id) && !accounts.gone.contains(id);
+            return is_taken.then(|| caller.clone());
         }
         let found = accounts.found(&caller.identity)?;
         found.tenant_or(Some(tenant.clone())).ok().map(|_| found.caller)
