@@ -1,6 +1,6 @@
 //! The kinds of failure, of which each protocol makes its own codes.
 
-/// What kind of failure it was. Each protocol maps kinds to its own codes in one file.
+/// What kind of failure it was. Each protocol has codes of its own for kinds: `server::error` for HTTP, `mcp::error` for MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// There is no such tool, service or type for this caller.
