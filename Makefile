@@ -58,7 +58,7 @@ check: nextest deny  ## Format, lints, documentation, features, dependencies, ti
 features:            ## What is left out compiles, and is refused by the name of its feature
 	$(CLIPPY) -- -D warnings
 	$(CLIPPY) --no-default-features -- -D warnings
-	$(NEXTEST) --no-default-features --lib -E 'test(left_out)'
+	$(CARGO) nextest run -p connectors --no-default-features --lib -E 'test(left_out)'
 
 docs:                ## The documentation of the code, without a dead link
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FULL)
