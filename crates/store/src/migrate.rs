@@ -95,7 +95,9 @@ pub(crate) async fn to(write: &mut Write, version: usize) -> Result<()> {
             .bind(row::now())
             .execute(&mut *connection)
             .await?;
-        tracing::info!(version, "brought the database to schema version {version}");
+    }
+    if found < version {
+        tracing::info!("brought the database from schema version {found} to {version}");
     }
     Ok(())
 }

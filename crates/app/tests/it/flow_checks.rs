@@ -138,6 +138,7 @@ async fn nobody_publishes_what_they_may_not_call() {
     put_draft(&app, "all", source).await.is(200);
     publish(&narrow, "all").await.is_problem(403, "FORBIDDEN");
     publish(&app, "all").await.is(200);
+    narrow.post("flows/all/rollback", json!({ "version": 1 })).await.is_problem(403, "FORBIDDEN");
     let mine = json!({ "id": "mine", "source": "nodes: {a: {exec: 'api://crm/fail'}}" });
     narrow.post("flows", mine).await.is(201);
     publish(&narrow, "mine").await.is_problem(422, "VALIDATION_FAILED");

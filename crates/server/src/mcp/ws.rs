@@ -22,7 +22,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -129,16 +129,30 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     ended: impl Future<Output = ()>,
 ) {
     let most = socket.get_config().max_message_size.unwrap_or(usize::MAX);
-    let (mut sink, stream) = socket.split();
+    let (mut sink, mut stream) = socket.split();
     let heard = watch::Sender::new(Instant::now());
     let end = tokio::select! {
-        end = read(stream, most, take, &heard) => end,
+        end = read(&mut stream, most, take, &heard) => end,
         end = write(&mut sink, pace, lines, heard.subscribe()) => end,
         () = ended => Some((CloseCode::Policy, ENDED.into())),
     };
-    let Some((code, reason)) = end else { return };
-    let goodbye = Message::Close(Some(CloseFrame { code, reason: (&*reason).into() }));
-    let _ = timeout(GOODBYE, sink.send(goodbye)).await;
+    if let (Some((code, reason)), Ok(socket)) = (end, sink.reunite(stream)) {
+        let frame = CloseFrame { code, reason: (&*reason).into() };
+        let _ = timeout(GOODBYE, say_goodbye(socket, frame)).await;
+    }
+}
+
+/// Says why the conversation ends and waits for the client to hang up. A line that is cut with something of the
+/// client's unread, a pong or the rest of its message, may take the goodbye along.
+async fn say_goodbye<S: AsyncRead + AsyncWrite + Unpin>(
+    mut socket: WebSocketStream<S>,
+    frame: CloseFrame,
+) -> Result<(), Error> {
+    socket.send(Message::Close(Some(frame))).await?;
+    let line = socket.get_mut();
+    line.shutdown().await?;
+    tokio::io::copy(line, &mut tokio::io::sink()).await?;
+    Ok(())
 }
 
 /// How a conversation ends, if the client is still there to be told.
@@ -146,7 +160,7 @@ type End = Option<(CloseCode, Cow<'static, str>)>;
 
 /// Reads until the client or its conversation ends. One that asks too much at once is read more slowly.
 async fn read<S: AsyncRead + AsyncWrite + Unpin>(
-    mut stream: SplitStream<WebSocketStream<S>>,
+    stream: &mut SplitStream<WebSocketStream<S>>,
     most: usize,
     take: impl Fn(Vec<u8>) -> BoxFuture<'static, bool>,
     heard: &watch::Sender<Instant>,
@@ -252,6 +266,16 @@ mod tests {
                 end(client).await
             };
             assert_eq!(tokio::join!(serving, talking).1, code);
+        }
+    }
+
+    /// The first ping and the reading of the first message race: the client may still have to answer the one.
+    #[tokio::test]
+    async fn says_goodbye_to_a_client_that_is_answering_a_ping() {
+        for _ in 0..50 {
+            let (serving, mut client, _tx) = pair(|_| ready(true).boxed()).await;
+            client.send(Message::binary("x")).await.unwrap();
+            assert_eq!(tokio::join!(serving, end(client)).1, CloseCode::Unsupported);
         }
     }
 

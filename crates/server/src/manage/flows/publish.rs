@@ -57,6 +57,7 @@ pub(crate) async fn publish(
 ) -> Result<Answer<FlowPublished>> {
     signed_in.may_manage()?;
     let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
+    may_change(&signed_in, &flow)?;
     let wanted = body.and_then(|Json(body)| body.revision);
     if wanted.is_some_and(|wanted| wanted != flow.revision) {
         let detail =
@@ -79,6 +80,7 @@ pub(crate) async fn rollback(
     Json(body): Json<Rollback>,
 ) -> Result<Answer<FlowPublished>> {
     signed_in.may_manage()?;
+    may_change(&signed_in, &state.store.flows().get(&signed_in.tenant, &id).await?)?;
     let old = state.store.flows().version(&signed_in.tenant, &id, body.version).await?;
     // What was right then may not be now.
     let checked = check(&state, &signed_in, Some(&id), old.source).await?.publishable()?;
@@ -93,7 +95,6 @@ async fn make_current(
     revision: Option<i64>,
 ) -> Result<Answer<FlowPublished>> {
     super::check_flow_id(id)?;
-    may_change(signed_in, &state.store.flows().get(&signed_in.tenant, id).await?)?;
     let errors = checked.problems();
     let publication = checked.publication(&signed_in.caller);
     let published = state.store.flows().publish(&signed_in.tenant, id, &publication, revision).await?;
