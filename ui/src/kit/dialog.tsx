@@ -7,7 +7,7 @@ import { Button, IconButton } from "./button";
 import { names } from "./css";
 import { cut, Name, visible } from "./name";
 import css from "./overlay.module.css";
-import { useSubmitKey } from "./submit-key";
+import { useDialogKey } from "./submit-key";
 
 type DialogProps = {
   title: string;
@@ -15,13 +15,13 @@ type DialogProps = {
   onClose: () => void;
   children: ReactNode;
   wide?: boolean;
-  /** What Ctrl or ⌘ Enter does. */
+  /** What Enter does in a field of one line, and Ctrl or ⌘ Enter anywhere. */
   onSubmit?: () => void;
 };
 
 export function Dialog({ title, open, onClose, children, wide, onSubmit }: DialogProps) {
   const words = useWords();
-  const onKeyDown = useSubmitKey(() => onSubmit?.());
+  const onKeyDown = useDialogKey(onSubmit);
   const opener = useRef<Element | null>(null);
   const remember = () => {
     opener.current = document.activeElement;

@@ -14,9 +14,13 @@ export function BindDialog({ of, bound, open, onClose }: Props) {
   const words = useWords();
   const all = useQuery({ ...catalog, enabled: open });
   const [chosen, setChosen] = useState<CatalogTool[]>([]);
-  const action = useAction(() => bind(of.id, chosen), words.done.saved);
+  const action = useAction(async () => {
+    await bind(of.id, chosen);
+    return true;
+  }, words.done.saved);
   const save = async () => {
-    await action.run();
+    // What was refused is said here, and what was chosen stays chosen.
+    if (!(await action.run())) return;
     setChosen([]);
     onClose();
   };

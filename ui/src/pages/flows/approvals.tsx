@@ -1,26 +1,24 @@
 // What waits for somebody's word.
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { approvals, decide } from "../../api/flows";
+import { approvals, decide, run } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Approval } from "../../api/types";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, type Column, Empty, Header, Link, Loaded, Row, Stack, Table, TextField } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, type Words } from "../../words";
 import { useFormat } from "../../words/format";
+import { Question } from "./question";
 
 export default function Approvals() {
   const words = useWords();
   const format = useFormat();
   const query = useQuery({ ...approvals, refetchInterval: 5_000 });
   const columns: Column<Approval>[] = [
-    {
-      id: "title",
-      label: words.flows.question,
-      cell: (one) => (typeof one.title === "string" ? one.title : JSON.stringify(one.title)),
-    },
-    { id: "run", label: words.flows.run, cell: (one) => <Link to={`/ui/runs/${one.run_id}`}>{one.path}</Link> },
+    { id: "title", label: words.flows.question, cell: (one) => <Question title={one.title} /> },
+    { id: "run", label: words.flows.run, cell: (one) => <RunLink of={one} /> },
+    { id: "by", label: words.flows.whoDecides, cell: (one) => whoDecides(one.by, words) },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (one) => format.time(one.asked_at) },
     { id: "until", label: words.flows.until, kind: "nowrap", cell: (one) => one.until && format.time(one.until) },
     { id: "decide", label: words.flows.decision, cell: (one) => <Decide one={one} /> },
@@ -33,12 +31,25 @@ export default function Approvals() {
           rows.length > 0 ? (
             <Table label={words.things.approvals.many} columns={columns} rows={rows} id={(one) => one.id} />
           ) : (
-            <Empty title={words.things.approvals.none} />
+            <Empty title={words.things.approvals.none}>{words.flows.noApprovalsHint}</Empty>
           )
         }
       </Loaded>
     </Stack>
   );
+}
+
+/** The run by what it is a run of; the step says where it waits. */
+function RunLink({ of }: { of: Approval }) {
+  const { data } = useQuery(run(of.run_id));
+  const name = data?.flow ?? data?.agent;
+  return <Link to={`/ui/runs/${of.run_id}`}>{name ? `${name} › ${of.path}` : of.path}</Link>;
+}
+
+function whoDecides(by: Approval["by"], words: Words): string {
+  if (Array.isArray(by)) return by.join(", ");
+  if (typeof by === "object") return words.flows.otherManagers;
+  return by === "managers" ? words.flows.managers : by;
 }
 
 function Decide({ one }: { one: Approval }) {

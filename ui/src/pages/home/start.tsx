@@ -16,9 +16,10 @@ const ORDERS = [
 ];
 
 /** A table with three orders, and a tool that looks into it. */
-async function makeExample(): Promise<void> {
+async function makeExample(): Promise<true> {
   const table = await tables.create({ name: "example", data: { orders: ORDERS } });
   await tools.create({ name: TOOL, type: "query_data", table_id: table.id, json_path: "/orders" });
+  return true;
 }
 
 export function StartHere() {
@@ -27,7 +28,7 @@ export function StartHere() {
   const navigate = useNavigate();
   const example = useAction(makeExample);
   const go = async () => {
-    await example.run();
+    if (!(await example.run())) return;
     const args = JSON.stringify({ query: "[?status=='open']" });
     navigate({ to: "/ui/try", search: { uri: `tool://${TOOL}/call`, args } as never });
   };

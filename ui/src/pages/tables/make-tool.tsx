@@ -4,7 +4,7 @@ import { useState } from "react";
 import { create } from "../../api/tools";
 import type { Table } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, Dialog, Mono, Row, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
+import { Button, Dialog, Mono, Row, SelectField, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
 
 const TYPES = [
@@ -39,33 +39,29 @@ export function MakeTool({ of, path, open, onClose }: { of: Table; path: string;
     const made = await action.run();
     if (made) navigate({ to: `/ui/tools/${made.id}` });
   };
-  const onKeyDown = useSubmitKey(save);
   const error = (field: string) => action.problems.find((problem) => problem.path === field)?.message;
   const options = TYPES.map((value) => ({ value, label: words.tables.types[value] }));
   return (
-    <Dialog title={words.tables.make} open={open} onClose={onClose}>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole form */}
-      <div onKeyDown={onKeyDown}>
-        <Stack>
-          <Row>
-            {words.tables.part} <Mono>{path || "/"}</Mono>
-          </Row>
-          <SelectField
-            label={words.field.type}
-            value={type}
-            options={options}
-            error={error("type")}
-            onValue={(value) => setType(value as Type)}
-          />
-          <TextField label={words.field.name} required value={name} error={error("name")} onValue={setTyped} />
-          <ActionErrors of={action} />
-          <Row at="end">
-            <Button look="primary" disabled={action.isBusy} onClick={save}>
-              {words.act.save}
-            </Button>
-          </Row>
-        </Stack>
-      </div>
+    <Dialog title={words.tables.make} open={open} onClose={onClose} onSubmit={save}>
+      <Stack>
+        <Row>
+          {words.tables.part} <Mono>{path || "/"}</Mono>
+        </Row>
+        <SelectField
+          label={words.field.type}
+          value={type}
+          options={options}
+          error={error("type")}
+          onValue={(value) => setType(value as Type)}
+        />
+        <TextField label={words.field.name} required value={name} error={error("name")} onValue={setTyped} />
+        <ActionErrors of={action} />
+        <Row at="end">
+          <Button look="primary" disabled={action.isBusy} onClick={save}>
+            {words.act.save}
+          </Button>
+        </Row>
+      </Stack>
     </Dialog>
   );
 }
