@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
 import { expect, signIn, test, url } from "./base";
-import { makeWorld, sizes } from "./world";
+import { dress, LOOKS, makeWorld, sizes } from "./world";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -15,27 +15,14 @@ test.beforeAll(async () => {
   paths = await makeWorld(`pages${Date.now()}`);
 });
 
-const LOOKS = [
-  ["light", "en"],
-  ["dark", "zh-CN"],
-  ["dark", "en"],
-  ["light", "zh-CN"],
-] as const;
-
 /** UI-14, UI-15 and UI-17, for whoever looks at every page. Two looks have all of it; `EVERY_LOOK` is for all eight. */
 for (const [size, viewport] of Object.entries(sizes)) {
   const own = size === "wide" ? LOOKS[0] : LOOKS[1];
-  for (const [theme, language] of process.env.EVERY_LOOK ? LOOKS : [own]) {
-    test(`every page is right: ${size}, ${theme}, ${language}`, async ({ page }) => {
+  for (const look of process.env.EVERY_LOOK ? LOOKS : [own]) {
+    test(`every page is right: ${size}, ${look.join(", ")}`, async ({ page }) => {
       test.setTimeout(600_000);
       await page.setViewportSize(viewport);
-      await page.addInitScript(
-        ([theme, language]) => {
-          localStorage.setItem("preferences", JSON.stringify({ theme, keys: true }));
-          localStorage.setItem("language", language);
-        },
-        [theme, language] as const,
-      );
+      await dress(page, look);
       const wrong: string[] = [];
       await page.goto(url());
       wrong.push(...(await wrongWith(page, "login")));

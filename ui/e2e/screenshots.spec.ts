@@ -1,6 +1,6 @@
 // The pictures of README and guides: `npm run screenshots` makes them anew.
 import { expect, rest, signIn, test, url } from "./base";
-import { makeWorld, sizes } from "./world";
+import { dress, LOOKS, makeWorld, sizes } from "./world";
 
 const FOLDER = "../docs/images";
 
@@ -47,24 +47,25 @@ test("pictures for the guides", async ({ page }) => {
   await page.screenshot({ path: `${FOLDER}/console-flow.png` });
 });
 
-/** One of every page, to be looked at: `PICTURES` names the folder. */
-test("pictures of every page", async ({ page }) => {
-  const folder = process.env.PICTURES ?? "";
-  test.skip(!folder, "only when asked for");
-  test.setTimeout(1_200_000);
-  const paths = await makeWorld(`pictures${Date.now()}`);
-  await signIn(page);
-  for (const [size, viewport] of Object.entries(sizes)) {
-    await page.setViewportSize(viewport);
-    for (const [at, path] of paths.entries()) {
-      await page.goto(url() + path);
-      await expect(page.getByRole("heading", { level: 1, includeHidden: true })).toBeVisible();
-      await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
-      const name = path.replace(/[^a-z?=]+/g, "-").replace(/[?=]/g, "_");
-      await page.screenshot({
-        path: `${folder}/${size}-${String(at).padStart(2, "0")}${name}.png`,
-        animations: "disabled",
-      });
+/** One of every page, to be looked at: `PICTURES` names the folder. Two looks show every colour and every word. */
+for (const look of [LOOKS[0], LOOKS[1]]) {
+  test(`pictures of every page: ${look.join(", ")}`, async ({ page }) => {
+    const folder = process.env.PICTURES ?? "";
+    test.skip(!folder, "only when asked for");
+    test.setTimeout(1_200_000);
+    const paths = await makeWorld(`pictures${Date.now()}`);
+    await dress(page, look);
+    await signIn(page);
+    for (const [size, viewport] of Object.entries(sizes)) {
+      await page.setViewportSize(viewport);
+      for (const [at, path] of paths.entries()) {
+        await page.goto(url() + path);
+        await expect(page.getByRole("heading", { level: 1, includeHidden: true })).toBeVisible();
+        await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+        const name = path.replace(/[^a-z?=]+/g, "-").replace(/[?=]/g, "_");
+        const file = `${size}-${look.join("-")}-${String(at).padStart(2, "0")}${name}.png`;
+        await page.screenshot({ path: `${folder}/${file}`, animations: "disabled" });
+      }
     }
-  }
-});
+  });
+}

@@ -1,4 +1,5 @@
-// Something of everything, for tests that go through all pages.
+// Something of everything, for tests that go through all pages, and how the pages may look.
+import type { Page } from "@playwright/test";
 import { expect, rest } from "./base";
 
 type Made = { id: string };
@@ -90,3 +91,17 @@ async function failedCall(mark: string): Promise<string> {
 }
 
 export const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
+
+export const LOOKS = [
+  ["light", "en"],
+  ["dark", "zh-CN"],
+  ["dark", "en"],
+  ["light", "zh-CN"],
+] as const;
+
+/** Theme and language, as whoever chose them before finds them. */
+export const dress = (page: Page, look: (typeof LOOKS)[number]) =>
+  page.addInitScript(([theme, language]) => {
+    localStorage.setItem("preferences", JSON.stringify({ theme, keys: true }));
+    localStorage.setItem("language", language);
+  }, look);
