@@ -12,6 +12,7 @@ on_both_databases! {
     what_an_agent_asks_is_seen_by_its_caller_and_by_managers
     a_call_that_nobody_approves_in_time_is_not_made
     a_flow_waits_with_its_agent
+    what_is_decided_while_another_call_runs_is_heard
 }
 
 /// An agent that wants to remove something, and then tells what the model has read last.
@@ -163,4 +164,25 @@ async fn a_flow_waits_with_its_agent(backend: Backend) {
     decide(&app, &wanted, "approve").await.is(200);
     let ended = until(&app, &run, "succeeded").await;
     assert_eq!(ended["output"], json!({ "said": "It is gone." }), "{ended}");
+}
+
+/// AG-13: an agent inside another one asks for approval, and is answered while the outer one is still at another call: nobody sleeps
+/// through the answer when that call ends.
+async fn what_is_decided_while_another_call_runs_is_heard(backend: Backend) {
+    let (app, upstream, _model) = world(backend, json!({})).await;
+    let outer = Model::start(|_, asked| match asked.text.contains("\"tool_call_id\"") {
+        false => Reply::calls(&[("a__ask", json!({ "prompt": "Remove it." })), ("crm__wait", json!({}))]),
+        true => Reply::says("Both are done."),
+    })
+    .await;
+    let tools = json!({ "tools": ["agent://a", "api://crm/wait"] });
+    app.post("services", agent("outer", &outer, tools)).await.is(201);
+    let run = begin(&app, "outer", "Remove it and wait.").await;
+    eventually("somebody is asked", PATIENCE, async || asked(&app).await.len() == 1).await;
+    assert_eq!(app.get(&format!("runs/{run}")).await.is(200).string("state"), "running");
+    let wanted = asked(&app).await.remove(0);
+    decide(&app, &wanted, "approve").await.is(200);
+    let answer = ended(&app, "outer", &run).await;
+    assert_eq!(answer["structuredContent"]["answer"], "Both are done.", "{answer}");
+    assert_eq!((count(&upstream, "/remove"), count(&upstream, "/slow/4002")), (1, 1));
 }

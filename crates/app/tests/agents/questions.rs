@@ -154,6 +154,9 @@ async fn a_state_is_good_for_its_call_and_its_caller_alone(backend: Backend) {
         assert!(refused["result"]["structuredContent"]["answer"].is_null(), "{refused}");
         assert!(refused.to_string().contains(named), "{refused}");
     }
+    // Of answers with one that is refused none counts.
+    let asked = modern(&ada).ask("a", &removes(), again(&asked, json!({}))).await;
+    assert_eq!(questions(&asked).len(), 2, "{asked}");
     assert_eq!(count(&upstream, "/remove"), 0);
     let done = modern(&ada).ask("a", &removes(), good).await;
     assert_eq!(done["result"]["structuredContent"]["answer"], "Both are gone.", "{done}");

@@ -108,15 +108,18 @@ pub(super) async fn answered(
         Some(raw) => serde_json::from_str(raw.get()).map_err(|_| unfit("is no object"))?,
         None => Map::new(),
     };
-    let asked = runs.questions(cx, &state.run).await?;
-    for (name, answer) in answers {
-        if !state.asked.contains(&name) {
+    // All of them are looked at before one of them counts.
+    for (name, answer) in &answers {
+        if !state.asked.contains(name) {
             let name: String = name.chars().take(100).collect();
             return Err(unfit(&format!("answers '{name}', which was not asked")));
         }
         if !answer.is_object() {
             return Err(unfit(&format!("has no object for '{name}'")));
         }
+    }
+    let asked = runs.questions(cx, &state.run).await?;
+    for (name, answer) in answers {
         // What is not asked any more was answered, or is over.
         let Some(question) = asked.iter().find(|question| question.id == name) else { continue };
         let answer = match question.sampling {

@@ -93,7 +93,7 @@ impl Flows {
         work: &Work,
     ) -> Result<Driven> {
         loop {
-            let worked = self.work_once(kept, cx, given, work).await?;
+            let (worked, has_heard) = self.work_once(kept, cx, given, work).await?;
             match worked {
                 _ if kept.is_cancelled() => {
                     let ended = Ended { ending: Ending::Cancelled, told: None };
@@ -108,6 +108,8 @@ impl Flows {
                     kept.journal.release().await.map_err(lost)?;
                     return Ok(Driven::Left);
                 }
+                // It may have come behind the agent's last look.
+                Worked::Parked if has_heard => continue,
                 Worked::Parked => {}
             }
             if kept
@@ -122,16 +124,16 @@ impl Flows {
         }
     }
 
-    /// Calls the agent once, and listens meanwhile to what others have to say.
+    /// Calls the agent once, and listens meanwhile to what others have to say; whether they had something to say.
     async fn work_once(
         self: &Arc<Self>,
         kept: &Arc<AgentJournal>,
         cx: &Context,
         given: &Given,
         work: &Work,
-    ) -> Result<Worked> {
+    ) -> Result<(Worked, bool)> {
         if kept.is_cancelled() {
-            return Ok(Worked::Parked);
+            return Ok((Worked::Parked, false));
         }
         let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
         let cancel = cx.cancel.child_token();
@@ -151,11 +153,13 @@ impl Flows {
         // A task of its own: what is begun is audited, whoever goes away.
         let mut task = self.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
         let grace = self.options.grace();
+        let mut has_heard = false;
         let ended = loop {
             tokio::select! {
                 ended = &mut task => break ended,
                 news = kept.journal.news() => {
                     kept.hear(news.map_err(lost)?);
+                    has_heard = true;
                     if kept.is_cancelled() {
                         cancel.cancel();
                     }
@@ -171,7 +175,7 @@ impl Flows {
             }
         };
         let ended = ended.map_err(|_| Error::internal("the call ended in a mistake of ours"))?;
-        worked(ended, kept.is_stopping(), self.options.code_of)
+        Ok((worked(ended, kept.is_stopping(), self.options.code_of)?, has_heard))
     }
 
     async fn end_work(&self, kept: &AgentJournal, ended: Ended) -> Result<Driven> {
