@@ -17,7 +17,7 @@ use tool::{Context, Delivery, Error, ErrorKind, Result, Sink, Subscription, Verd
 
 /// The pauses after a broker was not there.
 const BACKOFF: Backoff = Backoff { initial: Duration::from_millis(200), max: Duration::from_secs(30) };
-/// How long the sink may take to answer once it is to stop.
+/// How long the sink may take to answer, and a subscription to come about, once it is to stop.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often it is tried to tell the broker what became of a message.
 const TELLS: u32 = 3;
@@ -40,7 +40,12 @@ pub(super) async fn listen(mq: &Mq, cx: &Context, wanted: Subscription, sink: Ar
     let room = Arc::new(Semaphore::new(places));
     let mut failures = 0;
     while !cx.cancel.is_cancelled() {
-        let subscribed = cx.cancel.run_until_cancelled(mq.broker.subscribe(&tool.destination, &wanted)).await;
+        let subscribing = mq.broker.subscribe(&tool.destination, &wanted);
+        // A subscription that is given up half made may get messages that nobody reads, and keep them from others.
+        let subscribed = tokio::select! {
+            subscribed = subscribing => Some(subscribed),
+            () = overdue(&cx.cancel) => None,
+        };
         let error = match subscribed {
             None => break,
             Some(Ok(reader)) => {
@@ -61,6 +66,12 @@ pub(super) async fn listen(mq: &Mq, cx: &Context, wanted: Subscription, sink: Ar
         cx.cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
     }
     Ok(())
+}
+
+/// Comes when it has been to stop for a while.
+async fn overdue(stop: &CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(GRACE).await;
 }
 
 /// What only a change of the settings makes better.
@@ -169,14 +180,10 @@ impl Listener {
 
     /// What the sink says, while the message is kept from others; nothing when it is to stop and the sink does not answer.
     async fn verdict(&self, message: &Incoming, delivery: Delivery) -> Option<Verdict> {
-        let over = async {
-            self.stop.cancelled().await;
-            tokio::time::sleep(GRACE).await;
-        };
         tokio::select! {
             verdict = self.sink.take(delivery) => Some(verdict),
             () = self.keep(message) => None,
-            () = over => None,
+            () = overdue(&self.stop) => None,
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use testkit::recorder::{Listening, Recorder};
+use testkit::tcp_proxy::TcpProxy;
 use tool::{Start, Subscription};
 
 const PLENTY: Duration = Duration::from_secs(60);
@@ -54,4 +55,32 @@ async fn every_message_of_redis_runs_once_while_readers_come_and_go() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_of_rabbitmq_runs_once_while_readers_come_and_go() {
     come_and_go("rabbitmq", &needed("MCP_TEST_RABBITMQ_URL"), "queue").await;
+}
+
+/// MQ-7: F19, whoever stops before it has begun leaves nobody behind that gets messages and reads none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_stops_while_it_joins_keeps_no_message_from_others() {
+    let (home, queue) = (Home::new().await, name("orders"));
+    let tools = json!([{ "id": "created", "queue": queue, "receive": true }]);
+    let url = needed("MCP_TEST_RABBITMQ_URL");
+    let host = url.split(['@', '/']).find(|part| part.starts_with("127.")).unwrap();
+    let proxy = TcpProxy::start(host).await;
+    proxy.delay(Duration::from_millis(50));
+    let orders = home.service("rabbitmq", &url, &tools);
+    let wanted = || Subscription { from: Start::Earliest, ..Subscription::new("created", "group") };
+    let steady = Recorder::taking();
+    let listening = Listening::start(&orders, cx(), wanted(), steady.clone());
+    let through = url.replace(host, &proxy.address().to_string());
+    for at in 1..=16 {
+        let joining =
+            Listening::start(&home.service("rabbitmq", &through, &tools), cx(), wanted(), Recorder::taking());
+        tokio::time::sleep(Duration::from_millis(50 * at)).await;
+        joining.stop().await.unwrap();
+    }
+    testkit::eventually("all are gone", Duration::from_secs(10), async || proxy.open() == 0).await;
+    for number in 0..40 {
+        run(&orders, "created", json!({ "message": number })).await.unwrap();
+    }
+    steady.wait_for(40).await;
+    listening.stop().await.unwrap();
 }
