@@ -6,6 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use testkit::model::{Model, Reply};
 use tokio::sync::Barrier;
 use tool::{Ability, Caller, Client, Context, Question, QuestionMode, Result};
@@ -114,4 +115,66 @@ async fn calls_that_waited_for_a_yes_at_the_same_time_are_no_repetition() {
     let sent = world.api.requests();
     let keys: BTreeSet<_> = sent.iter().filter_map(|sent| sent.header("idempotency-key")).collect();
     assert_eq!((sent.len(), keys.len()), (2, 2), "{keys:?}");
+}
+
+/// A client that says yes, long after it was asked.
+#[derive(Debug)]
+struct Slow(Box<RawValue>);
+
+#[async_trait]
+impl Client for Slow {
+    fn capabilities(&self) -> &RawValue {
+        &self.0
+    }
+
+    fn session(&self) -> &str {
+        "s"
+    }
+
+    fn can(&self, ability: Ability) -> bool {
+        ability == Ability::Elicitation
+    }
+
+    fn question_mode(&self) -> QuestionMode {
+        QuestionMode::DuringCall
+    }
+
+    async fn ask(&self, _: &Context, _: Question) -> Result<Box<RawValue>> {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        Ok(to_raw_value(&json!({ "action": "accept", "content": { "decision": "approve" } })).unwrap())
+    }
+}
+
+/// AG-13: a yes counts for as long as the settings say, also where it is asked for while the call runs.
+#[tokio::test]
+async fn a_yes_that_comes_late_is_none() {
+    let model = Model::replies(vec![Reply::calls(&[("crm__remove", json!({}))]), Reply::says("done")]).await;
+    let more = json!({ "tools": ["api://crm/*"], "approval_ttl_s": 1 });
+    let world = World::with(vec![("a", agent(&model, more))]).await;
+    let mut cx = context(Caller::local());
+    cx.client = Some(Arc::new(Slow(to_raw_value(&json!({ "elicitation": {} })).unwrap())));
+    let result = world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
+    assert_eq!(result["structuredContent"]["answer"], "done", "{result}");
+    let heard = &model.asked()[1].text;
+    assert!(heard.contains("nobody has approved the call in time"), "{heard}");
+    assert!(world.api.requests().is_empty());
+}
+
+/// AG-13: an answer that is not what the form asks for is neither a yes nor a no: it is asked for again.
+#[tokio::test]
+async fn an_answer_that_is_none_is_asked_for_again() {
+    let said = |decision: &str| json!({ "action": "accept", "content": { "decision": decision } });
+    for (answers, made, questions) in
+        [(vec![said("APPROVE"), said("approve")], 1, 2), (vec![said("yes"), said("yes"), said("yes")], 0, 3)]
+    {
+        let model =
+            Model::replies(vec![Reply::calls(&[("crm__remove", json!({}))]), Reply::says("done")]).await;
+        let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/*"] })))]).await;
+        let client = Answering::new(&json!({ "elicitation": {} }), answers);
+        let mut cx = context(Caller::local());
+        cx.client = Some(client.clone());
+        world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
+        assert_eq!((world.api.requests().len(), client.asked.lock().unwrap().len()), (made, questions));
+        assert_eq!(model.asked()[1].text.contains("what nobody has asked for"), made == 0);
+    }
 }
