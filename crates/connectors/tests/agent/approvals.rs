@@ -66,9 +66,16 @@ async fn after_untrusted_asks_once_something_untrusted_was_read() {
     }
 }
 
-/// A client that says yes to all of so many questions at once, when the last of them has come.
+/// A client that says yes to all of so many questions at once, some time after the last of them has come.
 #[derive(Debug)]
-struct Patient(Box<RawValue>, Barrier);
+struct Patient(Box<RawValue>, Barrier, Duration);
+
+impl Patient {
+    fn of(questions: usize, pause: Duration) -> Arc<Self> {
+        let declared = to_raw_value(&json!({ "elicitation": {} })).unwrap();
+        Arc::new(Self(declared, Barrier::new(questions), pause))
+    }
+}
 
 #[async_trait]
 impl Client for Patient {
@@ -90,6 +97,7 @@ impl Client for Patient {
 
     async fn ask(&self, _: &Context, _: Question) -> Result<Box<RawValue>> {
         self.1.wait().await;
+        tokio::time::sleep(self.2).await;
         Ok(to_raw_value(&json!({ "action": "accept", "content": { "decision": "approve" } })).unwrap())
     }
 }
@@ -109,40 +117,11 @@ async fn calls_that_waited_for_a_yes_at_the_same_time_are_no_repetition() {
         (json!({ "tools": ["agent://b"] }), json!({ "tools": ["api://crm/send"], "approval": "always" }));
     let world = World::with(vec![("a", agent(&outer, a)), ("b", agent(&inner, b))]).await;
     let mut cx = context(Caller::local());
-    let declared = to_raw_value(&json!({ "elicitation": {} })).unwrap();
-    cx.client = Some(Arc::new(Patient(declared, Barrier::new(2))));
+    cx.client = Some(Patient::of(2, Duration::ZERO));
     world.ask_as(&cx, "a", json!({ "prompt": "Send both." })).await.unwrap();
     let sent = world.api.requests();
     let keys: BTreeSet<_> = sent.iter().filter_map(|sent| sent.header("idempotency-key")).collect();
     assert_eq!((sent.len(), keys.len()), (2, 2), "{keys:?}");
-}
-
-/// A client that says yes, long after it was asked.
-#[derive(Debug)]
-struct Slow(Box<RawValue>);
-
-#[async_trait]
-impl Client for Slow {
-    fn capabilities(&self) -> &RawValue {
-        &self.0
-    }
-
-    fn session(&self) -> &str {
-        "s"
-    }
-
-    fn can(&self, ability: Ability) -> bool {
-        ability == Ability::Elicitation
-    }
-
-    fn question_mode(&self) -> QuestionMode {
-        QuestionMode::DuringCall
-    }
-
-    async fn ask(&self, _: &Context, _: Question) -> Result<Box<RawValue>> {
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        Ok(to_raw_value(&json!({ "action": "accept", "content": { "decision": "approve" } })).unwrap())
-    }
 }
 
 /// AG-13: a yes counts for as long as the settings say, also where it is asked for while the call runs.
@@ -152,7 +131,7 @@ async fn a_yes_that_comes_late_is_none() {
     let more = json!({ "tools": ["api://crm/*"], "approval_ttl_s": 1 });
     let world = World::with(vec![("a", agent(&model, more))]).await;
     let mut cx = context(Caller::local());
-    cx.client = Some(Arc::new(Slow(to_raw_value(&json!({ "elicitation": {} })).unwrap())));
+    cx.client = Some(Patient::of(1, Duration::from_secs(3)));
     let result = world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
     assert_eq!(result["structuredContent"]["answer"], "done", "{result}");
     let heard = &model.asked()[1].text;
