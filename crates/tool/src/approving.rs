@@ -33,6 +33,12 @@ pub fn is_yes(content: &Value) -> bool {
     content["decision"] == "approve"
 }
 
+/// What was filled in is as the form asks for it: whatever else was said is no answer.
+#[must_use]
+pub fn is_clear(content: &Value) -> bool {
+    is_yes(content) || content["decision"] == "reject"
+}
+
 /// What was said beside it.
 #[must_use]
 pub fn comment(content: &Value) -> Option<String> {

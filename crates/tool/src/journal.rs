@@ -31,8 +31,8 @@ pub enum Note {
 /// What is known of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Noted {
-    /// It was about to be taken, with this.
-    pub called: Option<Map<String, Value>>,
+    /// It was about to be taken: what was to be called, and with what.
+    pub called: Option<(String, Map<String, Value>)>,
     /// This came of it.
     pub came: Option<Value>,
 }
@@ -57,8 +57,13 @@ pub struct Approval {
 /// What came of such a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decided {
-    /// It may be called with these arguments, once.
-    Approved(Map<String, Value>),
+    /// What was shown may be called, once.
+    Approved {
+        /// The address that was shown.
+        uri: String,
+        /// The arguments that were shown.
+        arguments: Map<String, Value>,
+    },
     /// Not, for this reason if one was given.
     Denied(Option<String>),
     /// Nobody has said anything in time.

@@ -81,13 +81,18 @@ impl Ask {
     /// Asks, and writes the answer while it comes.
     async fn follow(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         let tells_steps = std::io::stderr().is_terminal();
-        let mut is_written = false;
+        let (mut is_written, mut is_ended) = (false, false);
         let heard = |name: &str, data: &Value| match (name, data["text"].as_str()) {
             ("text", Some(text)) => {
+                if is_written && std::mem::take(&mut is_ended) {
+                    super::write(b"\n");
+                }
                 is_written = true;
                 super::write(printable(text).as_bytes());
             }
-            ("step", _) if tells_steps && data["kind"] != "model" => super::note(&escaped(&step(data))),
+            // What the model says next is another text.
+            ("step", _) if data["kind"] == "model" => is_ended = true,
+            ("step", _) if tells_steps => super::note(&escaped(&step(data))),
             _ => {}
         };
         let result = self.remote.follow(path, body, heard).await?;

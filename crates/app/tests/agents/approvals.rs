@@ -13,6 +13,7 @@ on_both_databases! {
     a_call_that_nobody_approves_in_time_is_not_made
     a_flow_waits_with_its_agent
     what_is_decided_while_another_call_runs_is_heard
+    what_was_approved_is_not_spent_on_another_tool
 }
 
 /// An agent that wants to remove something, and then tells what the model has read last.
@@ -59,7 +60,8 @@ async fn a_run_waits_for_approval_and_does_what_was_approved(backend: Backend) {
     // Nobody else is asked, nor sees it.
     let bob = app.with_key(json!({ "name": "bob", "role": "caller" })).await;
     assert!(asked(&bob).await.is_empty());
-    decide(&bob, wanted, "approve").await.is(404);
+    let refused = decide(&bob, wanted, "approve").await.is(404).body["detail"].clone();
+    assert_eq!(refused, decide(&bob, &json!({ "id": "none" }), "approve").await.is(404).body["detail"]);
     assert_eq!(asked(&ada).await[0]["id"], wanted["id"]);
     decide(&ada, wanted, "approve").await.is(200);
     decide(&ada, wanted, "reject").await.is(409);
@@ -185,4 +187,30 @@ async fn what_is_decided_while_another_call_runs_is_heard(backend: Backend) {
     let answer = ended(&app, "outer", &run).await;
     assert_eq!(answer["structuredContent"]["answer"], "Both are done.", "{answer}");
     assert_eq!((count(&upstream, "/remove"), count(&upstream, "/slow/4002")), (1, 1));
+}
+
+/// AG-13: an approval is one of the address that was shown: where the name leads elsewhere by now, nothing is called.
+async fn what_was_approved_is_not_spent_on_another_tool(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::start(|_, asked| match asked.text.contains("\"tool_call_id\"") {
+        false => Reply::calls(&[("act", json!({ "text": "it" }))]),
+        true if asked.text.contains("is another tool by now") => Reply::says("It has changed."),
+        true => Reply::says("It is done."),
+    })
+    .await;
+    let bound = |tool: &str| {
+        let tools = json!([{ "uri": format!("api://crm/{tool}"), "as": "act", "approval": "always" }]);
+        agent("a", &model, json!({ "tools": tools }))
+    };
+    app.post("services", bound("echo")).await.is(201);
+    let run = begin(&app, "a", "Do it.").await;
+    until(&app, &run, "waiting").await;
+    let wanted = asked(&app).await.remove(0);
+    assert_eq!(wanted["title"]["uri"], "api://crm/echo", "{wanted}");
+    app.patch("services/agent/a", json!({ "config": bound("remove")["config"] })).await.is(200);
+    decide(&app, &wanted, "approve").await.is(200);
+    let answer = ended(&app, "a", &run).await;
+    assert_eq!(answer["structuredContent"]["answer"], "It has changed.", "{answer}");
+    assert_eq!((count(&upstream, "/remove"), count(&upstream, "/echo")), (0, 0));
 }

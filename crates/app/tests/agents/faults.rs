@@ -56,12 +56,19 @@ async fn an_endless_answer_costs_little() {
     let call = json!({ "index": 0, "id": "c", "function": { "name": "x", "arguments": "{}" } });
     let calls =
         format!("data: {}\n\n", json!({ "choices": [{ "delta": { "tool_calls": vec![call; 1000] } }] }));
-    for (id, bytes) in [("line", vec![b'x'; 65_536]), ("calls", calls.into_bytes())] {
-        let model = Model::replies(vec![Reply::Endless(bytes)]).await;
+    let wants = vec![r#"{"function":{"name":"a"}}"#; 319_000].join(",");
+    let whole =
+        format!(r#"{{"choices":[{{"message":{{"content":null,"tool_calls":[{wants}]}}}}]}}"#).into_bytes();
+    for (id, reply, reason) in [
+        ("line", Reply::Endless(vec![b'x'; 65_536]), "BAD_MODEL_ANSWER"),
+        ("calls", Reply::Endless(calls.into_bytes()), "BAD_MODEL_ANSWER"),
+        ("whole", Reply::Raw(200, Vec::new(), whole), "TOOL_LIMIT"),
+    ] {
+        let model = Model::replies(vec![reply]).await;
         admin.post("services", agent(id, &model, json!({ "tools": [] }))).await.is(201);
         let (before, worked_before) = (proc::resident_kib(server.id()), proc::worked(server.id()));
         let answer = admin.post(&format!("agents/{id}/runs"), json!({ "prompt": "Go." })).await.is(200).body;
-        assert_eq!(answer["error"]["reason"], "BAD_MODEL_ANSWER", "{answer}");
+        assert_eq!(answer["error"]["reason"], reason, "{answer}");
         let grown = proc::resident_kib(server.id()).saturating_sub(before);
         assert!(grown < 64 * 1024, "'{id}' took {grown} KiB");
         let worked = proc::worked(server.id()).saturating_sub(worked_before);

@@ -84,6 +84,9 @@ impl Approval {
     }
 }
 
+/// So often a question is asked that is answered otherwise than it asks for.
+const ATTEMPTS: usize = 3;
+
 /// What was decided.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
@@ -112,8 +115,15 @@ pub(super) async fn ask(
     let message = approving::message(agent, uri, &shown);
     let params = json!({ "message": message, "requestedSchema": approving::form() });
     let params = to_raw_value(&params).ok();
-    let answer = client.ask(cx, Question { ability: Ability::Elicitation, params }).await?;
-    Ok(read(&answer))
+    for _ in 0..ATTEMPTS {
+        let question = Question { ability: Ability::Elicitation, params: params.clone() };
+        if let Some(decision) = read(&*client.ask(cx, question).await?) {
+            return Ok(decision);
+        }
+    }
+    let message = "the call needs approval, and the calling program has answered what nobody has asked for: 'decision' is \
+                   'approve' or 'reject'";
+    Err(Error::unsupported(message))
 }
 
 /// The person has said something that may be a yes: what was filled in says whether it is.
@@ -121,13 +131,14 @@ pub(super) fn is_approved(answer: &Value) -> bool {
     answer["action"] == "accept"
 }
 
-/// Whatever is no clear yes is a no.
-fn read(answer: &RawValue) -> Decision {
+/// Whoever fills nothing in says no; what is filled in otherwise than the form asks for it says nothing.
+fn read(answer: &RawValue) -> Option<Decision> {
     let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
     let content = &answer["content"];
-    match is_approved(&answer) && approving::is_yes(content) {
-        true => Decision::Approved,
-        false => Decision::Denied(approving::comment(content)),
+    match is_approved(&answer) {
+        true if !approving::is_clear(content) => None,
+        true if approving::is_yes(content) => Some(Decision::Approved),
+        true | false => Some(Decision::Denied(approving::comment(content))),
     }
 }
 
@@ -138,18 +149,21 @@ mod tests {
     #[test]
     fn only_a_clear_yes_is_one() {
         let read = |text: &str| read(serde_json::from_str(text).unwrap());
-        assert_eq!(read(r#"{"action":"accept","content":{"decision":"approve"}}"#), Decision::Approved);
-        for no in [
-            r#"{"action":"decline"}"#,
-            r#"{"action":"cancel","content":{"decision":"approve"}}"#,
+        assert_eq!(read(r#"{"action":"accept","content":{"decision":"approve"}}"#), Some(Decision::Approved));
+        for no in [r#"{"action":"decline"}"#, r#"{"action":"cancel","content":{"decision":"approve"}}"#, "[]"]
+        {
+            assert_eq!(read(no), Some(Decision::Denied(None)), "{no}");
+        }
+        for unclear in [
             r#"{"action":"accept","content":{}}"#,
             r#"{"action":"accept"}"#,
-            "[]",
+            r#"{"action":"accept","content":{"decision":"APPROVE"}}"#,
+            r#"{"action":"accept","content":{"decision":"yes"}}"#,
         ] {
-            assert_eq!(read(no), Decision::Denied(None), "{no}");
+            assert_eq!(read(unclear), None, "{unclear}");
         }
         let no = read(r#"{"action":"accept","content":{"decision":"reject","comment":"not today"}}"#);
-        assert_eq!(no, Decision::Denied(Some("not today".into())));
+        assert_eq!(no, Some(Decision::Denied(Some("not today".into()))));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tool::{
     Ability, Client, Context, Error, Extras, InputRequest, Question, QuestionMode, Result, RunAnswer, RunId,
-    RunQuestion, Runs,
+    RunQuestion, Runs, approving,
 };
 
 /// Where a repeated call has what we sealed.
@@ -119,6 +119,16 @@ pub(super) async fn answered(
         }
     }
     let asked = runs.questions(cx, &state.run).await?;
+    let form = approving::form();
+    for question in asked.iter().filter(|question| question.fields.as_ref() == Some(&form)) {
+        let Some(answer) = answers.get(&question.id) else { continue };
+        if approval::is_approved(answer) && !approving::is_clear(&answer["content"]) {
+            let name = &question.id;
+            return Err(unfit(&format!(
+                "has a 'decision' for '{name}' that is neither 'approve' nor 'reject'"
+            )));
+        }
+    }
     for (name, answer) in answers {
         // What is not asked any more was answered, or is over.
         let Some(question) = asked.iter().find(|question| question.id == name) else { continue };

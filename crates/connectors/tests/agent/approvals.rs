@@ -6,6 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use testkit::model::{Model, Reply};
 use tokio::sync::Barrier;
 use tool::{Ability, Caller, Client, Context, Question, QuestionMode, Result};
@@ -65,9 +66,16 @@ async fn after_untrusted_asks_once_something_untrusted_was_read() {
     }
 }
 
-/// A client that says yes to all of so many questions at once, when the last of them has come.
+/// A client that says yes to all of so many questions at once, some time after the last of them has come.
 #[derive(Debug)]
-struct Patient(Box<RawValue>, Barrier);
+struct Patient(Box<RawValue>, Barrier, Duration);
+
+impl Patient {
+    fn of(questions: usize, pause: Duration) -> Arc<Self> {
+        let declared = to_raw_value(&json!({ "elicitation": {} })).unwrap();
+        Arc::new(Self(declared, Barrier::new(questions), pause))
+    }
+}
 
 #[async_trait]
 impl Client for Patient {
@@ -89,6 +97,7 @@ impl Client for Patient {
 
     async fn ask(&self, _: &Context, _: Question) -> Result<Box<RawValue>> {
         self.1.wait().await;
+        tokio::time::sleep(self.2).await;
         Ok(to_raw_value(&json!({ "action": "accept", "content": { "decision": "approve" } })).unwrap())
     }
 }
@@ -108,10 +117,43 @@ async fn calls_that_waited_for_a_yes_at_the_same_time_are_no_repetition() {
         (json!({ "tools": ["agent://b"] }), json!({ "tools": ["api://crm/send"], "approval": "always" }));
     let world = World::with(vec![("a", agent(&outer, a)), ("b", agent(&inner, b))]).await;
     let mut cx = context(Caller::local());
-    let declared = to_raw_value(&json!({ "elicitation": {} })).unwrap();
-    cx.client = Some(Arc::new(Patient(declared, Barrier::new(2))));
+    cx.client = Some(Patient::of(2, Duration::ZERO));
     world.ask_as(&cx, "a", json!({ "prompt": "Send both." })).await.unwrap();
     let sent = world.api.requests();
     let keys: BTreeSet<_> = sent.iter().filter_map(|sent| sent.header("idempotency-key")).collect();
     assert_eq!((sent.len(), keys.len()), (2, 2), "{keys:?}");
+}
+
+/// AG-13: a yes counts for as long as the settings say, also where it is asked for while the call runs.
+#[tokio::test]
+async fn a_yes_that_comes_late_is_none() {
+    let model = Model::replies(vec![Reply::calls(&[("crm__remove", json!({}))]), Reply::says("done")]).await;
+    let more = json!({ "tools": ["api://crm/*"], "approval_ttl_s": 1 });
+    let world = World::with(vec![("a", agent(&model, more))]).await;
+    let mut cx = context(Caller::local());
+    cx.client = Some(Patient::of(1, Duration::from_secs(3)));
+    let result = world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
+    assert_eq!(result["structuredContent"]["answer"], "done", "{result}");
+    let heard = &model.asked()[1].text;
+    assert!(heard.contains("nobody has approved the call in time"), "{heard}");
+    assert!(world.api.requests().is_empty());
+}
+
+/// AG-13: an answer that is not what the form asks for is neither a yes nor a no: it is asked for again.
+#[tokio::test]
+async fn an_answer_that_is_none_is_asked_for_again() {
+    let said = |decision: &str| json!({ "action": "accept", "content": { "decision": decision } });
+    for (answers, made, questions) in
+        [(vec![said("APPROVE"), said("approve")], 1, 2), (vec![said("yes"), said("yes"), said("yes")], 0, 3)]
+    {
+        let model =
+            Model::replies(vec![Reply::calls(&[("crm__remove", json!({}))]), Reply::says("done")]).await;
+        let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/*"] })))]).await;
+        let client = Answering::new(&json!({ "elicitation": {} }), answers);
+        let mut cx = context(Caller::local());
+        cx.client = Some(client.clone());
+        world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
+        assert_eq!((world.api.requests().len(), client.asked.lock().unwrap().len()), (made, questions));
+        assert_eq!(model.asked()[1].text.contains("what nobody has asked for"), made == 0);
+    }
 }

@@ -4,6 +4,7 @@ use crate::world::*;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use testkit::model::{Model, Reply};
+use tool::Caller;
 
 fn hello() -> Value {
     json!({ "prompt": "Go on and on." })
@@ -119,9 +120,16 @@ async fn calls_that_are_refused_count_too() {
 async fn what_is_said_in_a_run_is_bounded() {
     let many: Vec<_> = (0..2000).map(|_| ("nothing", json!({}))).collect();
     let limits = json!({ "limits": { "tool_calls": 10_000 } });
-    let model = Model::replies(vec![Reply::calls(&many)]).await;
-    let world = World::with(vec![("a", agent(&model, limits))]).await;
-    assert_eq!(world.reason("a", hello()).await, "BAD_MODEL_ANSWER");
+    for provider in ["openai", "anthropic", "gemini"] {
+        let model = Model::replies(vec![Reply::calls(&many)]).await;
+        let mut settings = agent(&model, limits.clone());
+        settings["provider"] = provider.into();
+        let world = World::with(vec![("a", settings)]).await;
+        assert_eq!(world.reason("a", hello()).await, "TOOL_LIMIT", "{provider}");
+        let (cx, _rx) = heard(context(Caller::local()));
+        assert_eq!(world.failure(&cx, "a", hello()).await["reason"], "TOOL_LIMIT", "{provider}, streamed");
+        assert!(world.api.requests().is_empty());
+    }
     let long = "x".repeat(7 * 1024 * 1024);
     let model = Model::replies(vec![Reply::calls(&[("nothing", json!({ "x": long }))])]).await;
     let world = World::with(vec![("a", agent(&model, json!({})))]).await;
@@ -168,6 +176,27 @@ async fn usage_that_is_unknown_or_absurd_is_no_way_around_a_limit() {
         let world = World::with(vec![("a", settings)]).await;
         assert_eq!(world.reason("a", hello()).await, "TOKEN_LIMIT", "{provider}");
     }
+}
+
+/// AG-10: a run that may cost only so much reaches no agent of which nobody knows what it costs.
+#[tokio::test]
+async fn an_agent_without_a_price_is_no_way_around_what_a_run_may_cost() {
+    let unpriced = Model::replies(vec![Reply::says("For nothing.")]).await;
+    let outer =
+        Model::replies(vec![Reply::calls(&[("in__ask", hello())]), Reply::says("It costs too much.")]).await;
+    let more = json!({ "tools": ["agent://in"], "handoffs": [{ "to": "agent://in", "when": "always" }],
+        "price": { "input": 1.0, "output": 1.0 }, "limits": { "cost_usd": 1.0 } });
+    let inner = || ("in", agent(&unpriced, json!({})));
+    let world = World::with(vec![("a", agent(&outer, more.clone())), inner()]).await;
+    let result = world.ask("a", hello()).await.unwrap();
+    assert_eq!(result["structuredContent"]["answer"], "It costs too much.", "{result}");
+    assert!(outer.asked()[1].text.contains("give it a 'price'"), "{}", outer.asked()[1].text);
+    let over = Model::replies(vec![Reply::calls(&[("handoff_to_in", json!({ "reason": "yours" }))])]).await;
+    let world = World::with(vec![("a", agent(&over, more)), inner()]).await;
+    let error = world.failure(&context(Caller::local()), "a", hello()).await;
+    assert_eq!(error["reason"], "COST_LIMIT", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("'in'"), "{error}");
+    assert!(unpriced.asked().is_empty());
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod approvals;
 mod guardrails;
 mod handoffs;
 mod limits;
+mod masks;
 mod models;
 mod rights;
 mod scripted;

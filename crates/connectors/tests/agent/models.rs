@@ -181,6 +181,23 @@ async fn half_an_argument_makes_no_call() {
     }
 }
 
+/// F3: a stream of which nothing was told is asked for again, whatever came before the text.
+#[tokio::test]
+async fn a_stream_that_is_cut_before_its_text_is_asked_for_again() {
+    let role = event(&json!({ "role": "assistant" }));
+    for part in [role.clone(), role.repeat(3), ": ping\n\n".to_owned(), "event: ping\ndata: {".to_owned()] {
+        let (url, asked) = cut_in_the_middle(part.clone()).await;
+        let unused = Model::replies(vec![Reply::says("x")]).await;
+        let mut settings = agent(&unused, json!({}));
+        settings["base_url"] = url.into();
+        let world = World::with(vec![("a", settings)]).await;
+        let (cx, _rx) = heard(context(Caller::local()));
+        let result = world.ask_as(&cx, "a", hello()).await.unwrap();
+        assert_eq!(result["structuredContent"]["answer"], "Nothing was sent.", "{part}: {result}");
+        assert_eq!(asked.load(Ordering::Relaxed), 2, "{part}");
+    }
+}
+
 /// F4: what is no answer is never an empty success.
 #[tokio::test]
 async fn what_is_no_answer_is_said_to_be_none() {

@@ -70,6 +70,23 @@ fn masked_to(value: &Value, depth: usize) -> Value {
     }
 }
 
+/// The fields that [`masked_fields`] hides.
+#[must_use]
+pub fn hidden_fields(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Object(fields) => {
+            let hidden =
+                fields.iter().flat_map(|(name, field)| match is_likely_secret(name) && !field.is_object() {
+                    true => vec![field],
+                    false => hidden_fields(field),
+                });
+            hidden.collect()
+        }
+        Value::Array(items) => items.iter().flat_map(hidden_fields).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// `api` and `Key` of `apiKey`, `api-key` and `api_key`.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric()).flat_map(|part| {

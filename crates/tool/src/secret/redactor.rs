@@ -1,6 +1,7 @@
 //! Redactor over the secrets in a text that somebody else wrote, in whatever spelling it repeats them.
 
 use super::MASK;
+use std::borrow::Cow;
 
 /// Secrets that must not be read in a text: as they are, or escaped for a URL, for JSON or for HTML.
 #[derive(Debug, Default)]
@@ -10,32 +11,38 @@ impl<'a> Redactor<'a> {
     /// Redactor over these secrets; empty ones are none.
     pub fn new(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets: Vec<_> = secrets.into_iter().filter(|secret| !secret.is_empty()).collect();
-        // Of two that begin alike, the longer one counts.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        // Of two that begin alike, the longer one counts. Those that cannot begin at a place are not looked at there.
+        secrets.sort_by_key(|secret| (secret.as_bytes()[0], std::cmp::Reverse(secret.len())));
         Self(secrets)
     }
 
     /// The text with `***` in place of each secret.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
-        self.redact(text, false)
+        self.redact(text, false, |_| MASK.into())
+    }
+
+    /// The text with something else in place of each secret.
+    #[must_use]
+    pub fn replace<'w>(&self, text: &str, with: impl Fn(&str) -> Cow<'w, str>) -> String {
+        self.redact(text, false, with)
     }
 
     /// The same for a text that was cut: what may be the beginning of a secret at its end goes, too.
     #[must_use]
     pub fn apply_to_cut(&self, text: &str) -> String {
-        self.redact(text, true)
+        self.redact(text, true, |_| MASK.into())
     }
 
-    fn redact(&self, text: &str, is_cut: bool) -> String {
+    fn redact<'w>(&self, text: &str, is_cut: bool, with: impl Fn(&str) -> Cow<'w, str>) -> String {
         let mut redacted = String::with_capacity(text.len());
         let (mut from, mut at) = (0, 0);
         while at < text.len() {
             let rest = &text.as_bytes()[at..];
-            match self.0.iter().find_map(|secret| length_of(secret.as_bytes(), rest, is_cut)) {
-                Some(length) => {
+            match self.find(rest, is_cut) {
+                Some((secret, length)) => {
                     redacted.push_str(text.get(from..at).unwrap_or_default());
-                    redacted.push_str(MASK);
+                    redacted.push_str(&with(secret));
                     at += length;
                     from = at;
                 }
@@ -44,6 +51,26 @@ impl<'a> Redactor<'a> {
         }
         redacted.push_str(text.get(from..).unwrap_or_default());
         redacted
+    }
+
+    /// The secret that the text begins with, and how many bytes of the text it takes.
+    fn find(&self, text: &[u8], is_cut: bool) -> Option<(&'a str, usize)> {
+        let found = |secrets: &[&'a str]| {
+            let length = |secret: &&'a str| Some((*secret, length_of(secret.as_bytes(), text, is_cut)?));
+            secrets.iter().find_map(length)
+        };
+        if is_cut && is_half_escape(text) {
+            return found(&self.0);
+        }
+        let escaped = unescaped(text).and_then(|(_, meant)| meant.first().copied());
+        let first = text.first().copied().filter(|first| Some(*first) != escaped);
+        first.into_iter().chain(escaped).find_map(|first| found(self.beginning_with(first)))
+    }
+
+    fn beginning_with(&self, first: u8) -> &[&'a str] {
+        let from = self.0.partition_point(|secret| secret.as_bytes()[0] < first);
+        let end = self.0.partition_point(|secret| secret.as_bytes()[0] <= first);
+        &self.0[from..end]
     }
 }
 
@@ -69,6 +96,12 @@ fn length_of(secret: &[u8], text: &[u8], may_end: bool) -> Option<usize> {
 
 /// An escape at the beginning of the text that stands for the beginning of what is wanted: the bytes of both.
 fn escape(text: &[u8], wanted: &[u8]) -> Option<(usize, usize)> {
+    let (length, meant) = unescaped(text)?;
+    wanted.starts_with(&meant).then_some((length, meant.len()))
+}
+
+/// An escape at the beginning of the text: its length, and what it stands for.
+fn unescaped(text: &[u8]) -> Option<(usize, Vec<u8>)> {
     const NAMED: [(&[u8], u8); 6] = [
         (b"&amp;", b'&'),
         (b"&lt;", b'<'),
@@ -77,14 +110,12 @@ fn escape(text: &[u8], wanted: &[u8]) -> Option<(usize, usize)> {
         (b"&#39;", b'\''),
         (b"&#x27;", b'\''),
     ];
-    let first = *wanted.first()?;
     match text {
-        [b'%', digits @ ..] => (hex(digits.get(..2)?)? == u32::from(first)).then_some((3, 1)),
-        [b'+', ..] => (first == b' ').then_some((1, 1)),
+        [b'%', digits @ ..] => Some((3, vec![u8::try_from(hex(digits.get(..2)?)?).ok()?])),
+        [b'+', ..] => Some((1, vec![b' '])),
         [b'\\', b'u', digits @ ..] => {
-            let mut utf8 = [0; 4];
-            let written = char::from_u32(hex(digits.get(..4)?)?)?.encode_utf8(&mut utf8);
-            wanted.starts_with(written.as_bytes()).then_some((6, written.len()))
+            let letter = char::from_u32(hex(digits.get(..4)?)?)?;
+            Some((6, letter.encode_utf8(&mut [0; 4]).as_bytes().to_vec()))
         }
         [b'\\', letter, ..] => {
             let meant = match letter {
@@ -94,11 +125,11 @@ fn escape(text: &[u8], wanted: &[u8]) -> Option<(usize, usize)> {
                 b'"' | b'\\' | b'/' => *letter,
                 _ => return None,
             };
-            (meant == first).then_some((2, 1))
+            Some((2, vec![meant]))
         }
         [b'&', ..] => {
-            let (name, _) = NAMED.iter().find(|(name, meant)| *meant == first && text.starts_with(name))?;
-            Some((name.len(), 1))
+            let (name, meant) = NAMED.iter().find(|(name, _)| text.starts_with(name))?;
+            Some((name.len(), vec![*meant]))
         }
         _ => None,
     }
@@ -142,6 +173,14 @@ mod tests {
                 "{spelling}"
             );
         }
+    }
+
+    #[test]
+    fn puts_something_else_in_the_place_of_each() {
+        let redactor = Redactor::new(["a@b.test", "a@b.test.org"]);
+        let replaced =
+            redactor.replace("a%40b.test, a\\u0040b.test.org", |secret| secret.len().to_string().into());
+        assert_eq!(replaced, "8, 12");
     }
 
     #[test]

@@ -12,7 +12,9 @@ pub(super) use rule::Blocked;
 
 use rule::Rule;
 use serde_json::{Map, Number, Value};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
+use tool::sanitize::clean;
 use tool::{CallTools, Context, Problem};
 
 /// Where a text is on its way.
@@ -89,7 +91,13 @@ impl Guardrails {
         stage: Stage,
         text: String,
     ) -> Result<String, Blocked> {
-        let mut text = text;
+        let mut text = match stage {
+            // What hides in it would hide it from the rules, too.
+            Stage::Input | Stage::ToolOutput if self.has(stage) => {
+                clean(&text, &mut BTreeSet::new()).into_owned()
+            }
+            Stage::Input | Stage::ToolOutput | Stage::ToolInput | Stage::Output => text,
+        };
         for rule in self.of(stage) {
             text = rule.apply(guarding, stage, text).await?;
         }

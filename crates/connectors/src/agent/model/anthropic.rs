@@ -1,8 +1,9 @@
 //! The dialect of Anthropic's messages.
 
 use super::body::{Body, with_schema};
+use super::lenient::Few;
 use super::stream::Partial;
-use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
+use super::{Answer, MAX_CALLS, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool::Result;
@@ -81,7 +82,7 @@ fn message(turn: &Turn) -> Message<'_> {
 #[derive(Deserialize)]
 struct Answered<'a> {
     #[serde(borrow)]
-    content: Vec<Content<'a>>,
+    content: Few<Content<'a>>,
     #[serde(default)]
     stop_reason: Option<String>,
     #[serde(default)]
@@ -139,7 +140,8 @@ fn stop_of(reason: Option<&str>) -> Stop {
 pub(super) fn read(text: &str) -> Option<Answer> {
     let answered: Answered<'_> = serde_json::from_str(text).ok()?;
     let mut answer = Answer { stop: stop_of(answered.stop_reason.as_deref()), ..Answer::default() };
-    for content in answered.content {
+    let is_whole = answered.content.0.len() <= MAX_CALLS;
+    for content in answered.content.0 {
         match content.r#type.as_str() {
             "text" => answer.text.push_str(&content.text?),
             "tool_use" => answer.calls.push(ToolCall {
@@ -156,7 +158,8 @@ pub(super) fn read(text: &str) -> Option<Answer> {
         tokens.add_to(&mut usage);
         usage
     });
-    Some(answer)
+    // Too many calls are told as such; a text is whole or none.
+    (is_whole || answer.calls.len() > MAX_CALLS).then_some(answer)
 }
 
 #[derive(Deserialize)]

@@ -56,7 +56,7 @@ impl Client {
             let heard = heard.is_some().then_some(&told as &(dyn Fn(&str) + Send + Sync));
             let mut chat = spans::chat(cx, endpoint.asking(), asked);
             let answer = self.ask_one(cx, endpoint, asked, heard, &was_heard, chat.trace()).await;
-            spans::end_chat(&mut chat, &answer);
+            spans::end_chat(&mut chat, cx, &answer);
             match answer {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = error,
@@ -167,8 +167,9 @@ async fn read_stream(
     heard: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<Answer> {
     let mut events = SseEvents::new(MAX_EVENT_BYTES);
-    let (mut partial, mut size) = (Partial::default(), 0);
+    let (mut partial, mut size, mut has_begun) = (Partial::default(), 0, false);
     while let Some(chunk) = response.chunk().await.map_err(failure::unreachable)? {
+        has_begun |= size == 0 && begins_stream(&chunk);
         size += chunk.len();
         if size > MAX_ANSWER_BYTES {
             return Err(failure::bad(&format!("it is longer than {MAX_ANSWER_BYTES} bytes")));
@@ -181,16 +182,23 @@ async fn read_stream(
             }
             let taken = endpoint.take(&mut partial, &event.data);
             taken.ok_or_else(|| failure::bad("an event is not what this kind of model answers"))?;
+            has_begun = true;
         }
         let news = partial.take_news();
         if !news.is_empty() {
             heard(&news);
         }
     }
-    if size > 0 && !partial.is_whole && partial.answer == Answer::default() {
+    if size > 0 && !has_begun {
         return Err(failure::bad("it is no stream of events"));
     }
     if partial.is_whole { Ok(partial.answer) } else { Err(failure::cut_off()) }
+}
+
+/// It looks like a stream of events, of which the first ones may be comments.
+fn begins_stream(chunk: &[u8]) -> bool {
+    let fields: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
+    fields.iter().any(|field| chunk.starts_with(field))
 }
 
 /// An answer that says nothing and asks for nothing is none.
@@ -199,7 +207,7 @@ fn check(answer: Answer) -> Result<Answer> {
         return Err(failure::refused());
     }
     if answer.calls.len() > MAX_CALLS {
-        return Err(failure::bad(&format!("it asks for more than {MAX_CALLS} tool calls at once")));
+        return Err(failure::too_many_calls());
     }
     if answer.text.trim().is_empty() && answer.calls.is_empty() {
         return Err(failure::bad("it is empty"));

@@ -1,6 +1,6 @@
 //! Why a model did not answer, as one of the reasons that have a name.
 
-use super::Endpoint;
+use super::{Endpoint, MAX_CALLS};
 use crate::shared::attempts::{Failure, retry_after};
 use crate::shared::body;
 use crate::shared::unreachable::explain;
@@ -33,6 +33,12 @@ pub(super) fn refused_address(refusal: &Error) -> Error {
 /// The answer is none.
 pub(super) fn bad(why: &str) -> Error {
     Error::upstream(format!("the model's answer cannot be used: {why}")).because(Reason::BadModelAnswer)
+}
+
+/// The model wants more at once than any run may do.
+pub(super) fn too_many_calls() -> Error {
+    let message = format!("the run has ended: the model asks for more than {MAX_CALLS} tool calls at once");
+    Error::upstream(message).because(Reason::ToolLimit)
 }
 
 /// The stream ended before the answer did.

@@ -1,8 +1,9 @@
 //! The dialect of Gemini's `generateContent`.
 
 use super::body::{Body, with_schema};
+use super::lenient::Few;
 use super::stream::Partial;
-use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
+use super::{Answer, MAX_CALLS, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
@@ -113,7 +114,7 @@ fn content(turn: &Turn) -> Content<'_> {
 #[serde(rename_all = "camelCase")]
 struct Generated<'a> {
     #[serde(borrow, default)]
-    candidates: Option<Vec<Candidate<'a>>>,
+    candidates: Option<Few<Candidate<'a>>>,
     #[serde(default)]
     prompt_feedback: Option<Feedback>,
     #[serde(default)]
@@ -132,7 +133,7 @@ struct Candidate<'a> {
 #[derive(Deserialize)]
 struct Said<'a> {
     #[serde(borrow, default)]
-    parts: Vec<SaidPart<'a>>,
+    parts: Few<SaidPart<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -206,10 +207,14 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
     if generated.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
         (partial.answer.stop, partial.is_whole) = (Stop::Refused, true);
     }
-    let Some(candidate) = generated.candidates.unwrap_or_default().into_iter().next() else {
+    let Some(candidate) = generated.candidates.unwrap_or_default().0.into_iter().next() else {
         return Some(());
     };
-    for part in candidate.content.map(|said| said.parts).unwrap_or_default() {
+    let parts = candidate.content.map(|said| said.parts.0).unwrap_or_default();
+    if parts.len() > MAX_CALLS && !parts.iter().all(|part| part.function_call.is_some()) {
+        return None;
+    }
+    for part in parts {
         if let Some(text) = part.text.filter(|_| !part.thought) {
             partial.say(&text);
         }

@@ -15,7 +15,7 @@ mod stream;
 pub(super) use client::{Client, TextListener};
 pub(super) use endpoint::{Dialect, Endpoint};
 pub(super) use sampling::{Sampling, takes_tools, written};
-pub(super) use spans::Asking;
+pub(super) use spans::{Asking, without_secrets};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -54,7 +54,7 @@ impl Model {
             Self::Calling(sampling) => {
                 let mut chat = spans::chat(cx, self.asking(), asked);
                 let answer = sampling.ask(cx, asked).await;
-                spans::end_chat(&mut chat, &answer);
+                spans::end_chat(&mut chat, cx, &answer);
                 answer
             }
         }
@@ -97,6 +97,32 @@ pub(super) enum Turn {
 }
 
 impl Turn {
+    /// The same with other texts.
+    pub(super) fn map(&self, text: &impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::User(said) => Self::User(text(said)),
+            Self::Model { text: said, calls } => {
+                let calls =
+                    calls.iter().map(|call| ToolCall { arguments: text(&call.arguments), ..call.clone() });
+                Self::Model { text: text(said), calls: calls.collect() }
+            }
+            Self::Results(results) => {
+                let results = results.iter();
+                Self::Results(
+                    results.map(|result| ToolResult { text: text(&result.text), ..result.clone() }).collect(),
+                )
+            }
+        }
+    }
+
+    /// The tools that were asked for.
+    fn calls(&self) -> &[ToolCall] {
+        match self {
+            Self::Model { calls, .. } => calls,
+            Self::User(_) | Self::Results(_) => &[],
+        }
+    }
+
     /// How long its texts are.
     pub(super) fn bytes(&self) -> usize {
         match self {

@@ -1,7 +1,7 @@
 //! The dialect of OpenAI's chat completions, which most servers of models speak.
 
 use super::body::Body;
-use super::lenient::{arguments_text, text_of};
+use super::lenient::{Few, arguments_text, text_of};
 use super::stream::Partial;
 use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ fn call(call: &ToolCall) -> Value {
 #[derive(Deserialize)]
 struct Completion<'a> {
     #[serde(borrow)]
-    choices: Vec<Choice<'a>>,
+    choices: Few<Choice<'a>>,
     #[serde(default)]
     usage: Option<Tokens>,
 }
@@ -117,7 +117,7 @@ struct Message<'a> {
     #[serde(default)]
     refusal: Option<String>,
     #[serde(borrow, default)]
-    tool_calls: Option<Vec<Called<'a>>>,
+    tool_calls: Option<Few<Called<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -176,8 +176,8 @@ fn stop_of(reason: Option<&str>) -> Stop {
 /// A whole answer; nothing where it is none.
 pub(super) fn read(text: &str) -> Option<Answer> {
     let completion: Completion<'_> = serde_json::from_str(text).ok()?;
-    let choice = completion.choices.into_iter().next()?;
-    let calls = choice.message.tool_calls.unwrap_or_default().into_iter().map(|called| {
+    let choice = completion.choices.0.into_iter().next()?;
+    let calls = choice.message.tool_calls.unwrap_or_default().0.into_iter().map(|called| {
         let function = called.function?;
         Some(ToolCall {
             id: called.id.unwrap_or_default(),
@@ -198,7 +198,7 @@ pub(super) fn read(text: &str) -> Option<Answer> {
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow, default)]
-    choices: Vec<ChunkChoice<'a>>,
+    choices: Few<ChunkChoice<'a>>,
     #[serde(default)]
     usage: Option<Tokens>,
 }
@@ -221,7 +221,7 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
     if let Some(tokens) = chunk.usage {
         partial.answer.usage = Some(tokens.usage());
     }
-    let Some(choice) = chunk.choices.into_iter().next() else { return Some(()) };
+    let Some(choice) = chunk.choices.0.into_iter().next() else { return Some(()) };
     if let Some(delta) = choice.delta {
         if let Some(content) = delta.content {
             partial.say(&text_of(content)?);
@@ -229,7 +229,7 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
         if delta.refusal.is_some_and(|refusal| !refusal.is_empty()) {
             partial.answer.stop = Stop::Refused;
         }
-        for (at, called) in delta.tool_calls.unwrap_or_default().into_iter().enumerate() {
+        for (at, called) in delta.tool_calls.unwrap_or_default().0.into_iter().enumerate() {
             let call = partial.call(called.index.unwrap_or(at))?;
             if let Some(id) = called.id.filter(|id| !id.is_empty()) {
                 call.id = id;

@@ -2,6 +2,8 @@
 
 use super::{Answer, ModelRequest, Stop, ToolCall, Turn};
 use serde_json::{Value, json};
+use tool::secret::names::{hidden_fields, masked_fields};
+use tool::secret::{MASK, SecretValues};
 use tool::{Context, Result, Span, SpanKind};
 
 /// Who is asked, as spans tell it.
@@ -38,16 +40,27 @@ pub(super) fn chat(cx: &Context, asking: Asking<'_>, asked: &ModelRequest<'_>) -
     span.note("gen_ai.request.max_tokens", asked.parameters.max_output_tokens);
     span.note("gen_ai.output.type", if asked.schema.is_some() { "json" } else { "text" });
     span.note_content("gen_ai.system_instructions", || {
-        json!([{ "type": "text", "content": asked.system }]).to_string()
+        without_secrets(cx, &[], &json!([{ "type": "text", "content": asked.system }]).to_string())
     });
     span.note_content("gen_ai.input.messages", || {
-        asked.turns.iter().map(message).collect::<Value>().to_string()
+        let calls = asked.turns.iter().flat_map(Turn::calls);
+        let arguments: Vec<_> = calls.filter_map(|call| serde_json::from_str(&call.arguments).ok()).collect();
+        without_secrets(cx, &arguments, &asked.turns.iter().map(message).collect::<Value>().to_string())
     });
     span
 }
 
+/// What was said without what is secret in arguments, and where the agent was asked: as the audit has it.
+pub(in super::super) fn without_secrets(cx: &Context, arguments: &[Value], said: &str) -> String {
+    let said = SecretValues::of(arguments.iter().flat_map(hidden_fields)).masked_text(said);
+    match cx.nested.as_deref() {
+        Some(nested) => nested.step.secrets.masked_text(&said),
+        None => said,
+    }
+}
+
 /// Ends it with what came of the call.
-pub(super) fn end_chat(span: &mut Span, answer: &Result<Answer>) {
+pub(super) fn end_chat(span: &mut Span, cx: &Context, answer: &Result<Answer>) {
     if !span.is_kept() {
         return;
     }
@@ -70,7 +83,7 @@ pub(super) fn end_chat(span: &mut Span, answer: &Result<Answer>) {
     span.note_content("gen_ai.output.messages", || {
         let mut said = said_by_model(&answer.text, &answer.calls);
         said["finish_reason"] = reason.into();
-        json!([said]).to_string()
+        without_secrets(cx, &[], &json!([said]).to_string())
     });
 }
 
@@ -87,6 +100,16 @@ fn message(turn: &Turn) -> Value {
 
 fn said_by_model(text: &str, calls: &[ToolCall]) -> Value {
     let text = (!text.is_empty()).then(|| json!({ "type": "text", "content": text }));
-    let call = |call: &ToolCall| json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments });
+    let call = |call: &ToolCall| json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": shown(call) });
     json!({ "role": "assistant", "parts": text.into_iter().chain(calls.iter().map(call)).collect::<Value>() })
+}
+
+/// Arguments as the audit shows them.
+fn shown(call: &ToolCall) -> String {
+    match serde_json::from_str::<Value>(&call.arguments) {
+        Ok(arguments) => masked_fields(&arguments).to_string(),
+        // Whatever is secret in it cannot be told.
+        Err(_) if !call.arguments.trim().is_empty() => MASK.to_owned(),
+        Err(_) => String::new(),
+    }
 }

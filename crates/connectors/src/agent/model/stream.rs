@@ -26,11 +26,11 @@ impl Partial {
         std::mem::take(&mut self.news)
     }
 
-    /// The call with this number; nothing when there are too many.
+    /// The call with this number. Of too many, all that are too many are one.
     pub(super) fn call(&mut self, number: usize) -> Option<&mut ToolCall> {
         let at = match self.numbers.iter().rposition(|known| *known == number) {
             Some(at) => at,
-            None if self.numbers.len() >= MAX_CALLS => return None,
+            None if self.numbers.len() > MAX_CALLS => self.numbers.len() - 1,
             None => {
                 self.numbers.push(number);
                 self.answer.calls.push(ToolCall::default());

@@ -3,6 +3,7 @@
 use super::super::guardrails::Stage;
 use super::super::model::{ToolCall, ToolResult, Turn};
 use super::allow::Allowed;
+use super::as_read::{as_read, as_suspected};
 use super::frame::framed;
 use super::offers::{Bound, Offered, acting};
 use super::plan::{Chosen, Plan};
@@ -14,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
 use tool::journal::parked;
-use tool::{ChosenBy, Ended, Error, ErrorKind, Outcome, Output, Reason, Request, Result, Step};
+use tool::{
+    CallTools, ChosenBy, Context, Ended, Error, ErrorKind, Outcome, Output, Reason, Request, Result, Step,
+};
 
 /// What came of one call, for the model.
 #[derive(Debug, Serialize, Deserialize)]
@@ -200,7 +203,7 @@ impl Thinking<'_> {
         };
         let now = self.now()?;
         let mut cx = acting(self.agent, &now.cx, self.step(at));
-        if !now.has(bound) {
+        if !now.has(bound) || leads_elsewhere(&**tools, &cx, bound) {
             let why = format!("the agent has no tool '{}' any more", bound.name);
             tools.refuse(&cx, &bound.callable.name, Error::not_found(why.clone())).await;
             return Ok(CallResult::told(why));
@@ -209,9 +212,9 @@ impl Thinking<'_> {
         cx.shared = Some(self.work.inside(&self.call_path(at), self.agent.run_as));
         let is_trusted = bound.binding.is_trusted;
         let from_outside = |text, is_error| CallResult { text, is_error, is_from_outside: true, is_trusted };
-        let span = spans::execute_tool(&mut cx, bound, chosen);
+        let span = spans::execute_tool(&mut cx, &self.work, bound, chosen);
         let called = tools.call(&cx, Request::new(bound.target.clone(), arguments)).await;
-        spans::end_tool(span, &called);
+        spans::end_tool(span, &cx, &self.work, chosen, &called);
         Ok(match called {
             Ok(Outcome::Done(output)) if output.failure().is_some_and(is_too_deep) => {
                 return Err(too_deep_inside(&output));
@@ -239,7 +242,9 @@ impl Thinking<'_> {
         if !result.is_from_outside {
             return result;
         }
-        let mut text = result.text;
+        let is_judged = self.work.guards.iter().any(|guards| guards.has(Stage::ToolOutput));
+        let read = if is_judged { as_suspected(&result.text) } else { as_read(&result.text) };
+        let mut text = read.into_owned();
         for guards in &self.work.guards {
             match guards.apply(&self.guarding(), Stage::ToolOutput, text).await {
                 Ok(guarded) => text = guarded,
@@ -262,6 +267,12 @@ impl Thinking<'_> {
         }
         self.add(Turn::Results(told))
     }
+}
+
+/// What is called by its name is another tool by now.
+fn leads_elsewhere(tools: &dyn CallTools, cx: &Context, bound: &Bound<'_>) -> bool {
+    let found = tools.tool(cx, &bound.target).map(|callable| callable.uri.with_options(Default::default()));
+    found.is_ok_and(|uri| uri != bound.callable.uri.with_options(Default::default()))
 }
 
 /// How deep a run goes is a limit of the whole of it.

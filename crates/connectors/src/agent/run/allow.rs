@@ -9,7 +9,7 @@ use super::progress;
 use super::think::Thinking;
 use std::time::Duration;
 use tool::journal::{Approval, Decided};
-use tool::{Ability, ErrorKind, QuestionMode, Result};
+use tool::{Ability, Ended, ErrorKind, QuestionMode, Result};
 
 /// What was said to a call.
 pub(super) enum Allowed {
@@ -25,6 +25,10 @@ impl Allowed {
     fn denied(comment: Option<String>) -> Self {
         let comment = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
         Self::No(format!("the call was denied{comment}; it was not made"))
+    }
+
+    fn expired() -> Self {
+        Self::No("nobody has approved the call in time; it was not made".to_owned())
     }
 }
 
@@ -43,11 +47,11 @@ impl Thinking<'_> {
                 let decided = journal.decided(&self.call_path(at), self.approval(bound, &chosen)).await?;
                 Ok(match decided {
                     None => Allowed::NotYet,
-                    Some(Decided::Approved(arguments)) => Allowed::Yes(chosen.exactly(arguments)),
-                    Some(Decided::Denied(comment)) => Allowed::denied(comment),
-                    Some(Decided::Expired) => {
-                        Allowed::No("nobody has approved the call in time; it was not made".to_owned())
+                    Some(Decided::Approved { uri, arguments }) => {
+                        allowed_at(&uri, bound, chosen.exactly(arguments))
                     }
+                    Some(Decided::Denied(comment)) => Allowed::denied(comment),
+                    Some(Decided::Expired) => Allowed::expired(),
                 })
             }
             (Notes::InMemory(_), false) => Ok(Allowed::NotYet),
@@ -79,11 +83,16 @@ impl Thinking<'_> {
 
     async fn allowed_by_client(&self, bound: &Bound<'_>, chosen: Chosen) -> Result<Allowed> {
         let uri = bound.callable.uri.to_string();
-        match approval::ask(&self.cx, &self.agent.id, &uri, &chosen.fields).await {
-            Ok(Decision::Approved) => Ok(Allowed::Yes(chosen)),
-            Ok(Decision::Denied(comment)) => Ok(Allowed::denied(comment)),
-            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-            Err(error) => Ok(Allowed::No(format!("{}; it was not made", error.in_words()))),
+        let cx = self.cx.for_at_most(self.time_to_decide());
+        // What comes later is heard by nobody.
+        match cx.within(approval::ask(&cx, &self.agent.id, &uri, &chosen.fields)).await {
+            Ok(Ok(Decision::Approved)) => Ok(Allowed::Yes(chosen)),
+            Ok(Ok(Decision::Denied(comment))) => Ok(Allowed::denied(comment)),
+            Ok(Err(error)) if error.kind() == ErrorKind::Cancelled => Err(error),
+            Ok(Err(error)) if error.kind() == ErrorKind::Timeout => Ok(Allowed::expired()),
+            Ok(Err(error)) => Ok(Allowed::No(format!("{}; it was not made", error.in_words()))),
+            Err(Ended::Cancelled) => Err(Ended::Cancelled.error("")),
+            Err(Ended::TimedOut) => Ok(Allowed::expired()),
         }
     }
 
@@ -94,7 +103,20 @@ impl Thinking<'_> {
             uri: bound.callable.uri.to_string(),
             arguments: chosen.fields.clone(),
             is_for_others: self.agent.approval_by == ApprovalBy::Manager,
-            time: Duration::from_secs(self.agent.approval_ttl_s),
+            time: self.time_to_decide(),
         }
     }
+
+    fn time_to_decide(&self) -> Duration {
+        Duration::from_secs(self.agent.approval_ttl_s)
+    }
+}
+
+/// A yes is one to the address that was shown: the name may lead elsewhere by now.
+fn allowed_at(shown: &str, bound: &Bound<'_>, chosen: Chosen) -> Allowed {
+    if bound.callable.uri.to_string() == shown {
+        return Allowed::Yes(chosen);
+    }
+    let why = "is another tool by now than the one that was approved; the call was not made";
+    Allowed::No(format!("'{}' {why}", bound.name))
 }

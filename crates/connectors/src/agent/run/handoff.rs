@@ -1,8 +1,9 @@
 //! Handing over: the same run goes on with another agent.
 
+use super::super::Agent;
 use super::super::binding::History;
+use super::super::guardrails::{Guarding, Stage};
 use super::super::model::Turn;
-use super::Prompt;
 use super::frame::framed;
 use super::offers::{Lookup, Offered};
 use super::progress;
@@ -43,7 +44,7 @@ impl Thinking<'_> {
         };
         let text = |name: &str| {
             let text = arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-            text.map(|text| text.chars().take(MAX_CHARACTERS).collect::<String>())
+            text.map(|text| self.unmasked(&text.chars().take(MAX_CHARACTERS).collect::<String>()))
         };
         let Some(reason) = text("reason") else {
             return Ok(Handed::Told("a handoff needs a 'reason'".to_owned()));
@@ -56,7 +57,7 @@ impl Thinking<'_> {
             to: to.clone(),
             message: text("message"),
             reason,
-            transcript: (handoff.history == History::Full).then(|| transcript(&self.turns)),
+            transcript: (handoff.history == History::Full).then(|| self.transcript()),
         };
         let event = progress::event("handoff", &self.agent.id, self.work.run.spent().model_calls, &to);
         progress::step(&self.cx, &self.work.run, format!("hands over to {to}"), &event);
@@ -105,51 +106,71 @@ impl Thinking<'_> {
         Ok(())
     }
 
-    /// What the next agent is asked.
+    /// What the next agent is asked: its own rules say what its model sees of it.
     fn asked(&self, history: History) -> Map<String, Value> {
         let prompt = match history {
-            History::Full | History::Prompt => self.prompt.text.as_str(),
-            History::None => "Go on as the handoff says.",
+            History::Full | History::Prompt => self.unmasked(&self.prompt.text),
+            History::None => "Go on as the handoff says.".to_owned(),
         };
         let mut asked = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
         if history != History::None && !self.prompt.context.is_null() {
-            asked.insert("context".to_owned(), self.prompt.context.clone());
+            asked.insert("context".to_owned(), self.unmasked_within(&self.prompt.context));
         }
         asked
     }
+
+    /// What was said, line by line, each with where it is to be looked at.
+    fn transcript(&self) -> Vec<(Stage, String)> {
+        let mut lines = Vec::new();
+        let mut add = |stage, line: String| lines.push((stage, self.unmasked(&line)));
+        for turn in &self.turns {
+            match turn {
+                Turn::User(said) => add(Stage::Input, format!("user: {said}\n")),
+                Turn::Model { text, calls } => {
+                    add(Stage::Input, format!("assistant: {text}\n"));
+                    for call in calls {
+                        add(Stage::Input, format!("assistant calls {} {}\n", call.name, call.arguments));
+                    }
+                }
+                Turn::Results(results) => {
+                    for result in results {
+                        add(Stage::ToolOutput, format!("{} answers: {}\n", result.name, result.text));
+                    }
+                }
+            }
+        }
+        lines
+    }
 }
 
-/// What the next agent reads first.
-pub(super) fn first_turn(work: &AtWork, handover: &Handover, prompt: &Prompt) -> String {
-    let mut text = super::first_turn(work, prompt);
+/// What the next agent reads of the handoff, as far as the rules let it.
+pub(super) async fn told(agent: &Agent, cx: &Context, work: &AtWork, handover: &Handover) -> String {
+    let tools = agent.tools.upgrade();
+    let guarding = Guarding { cx, agent: &agent.id, tools: tools.as_deref(), masks: &work.run.masks };
     let Handover { from, reason, message, transcript, .. } = handover;
-    text.push_str(&format!("\n\nThe agent '{from}' has handed this over to you. Its reason:\n"));
-    text.push_str(&framed(&work.run.mark, from, reason));
-    for (title, said) in [("Its message", message), ("What was said before", transcript)] {
-        if let Some(said) = said {
-            text.push_str(&format!("\n{title}:\n{}", framed(&work.run.mark, from, said)));
+    let reason = guarded(&guarding, work, Stage::Input, reason.clone()).await;
+    let mut text = format!("\n\nThe agent '{from}' has handed this over to you. Its reason:\n");
+    text.push_str(&framed(&work.run.mark, from, &reason));
+    if let Some(message) = message {
+        let message = guarded(&guarding, work, Stage::Input, message.clone()).await;
+        text.push_str(&format!("\nIts message:\n{}", framed(&work.run.mark, from, &message)));
+    }
+    if let Some(lines) = transcript {
+        let mut said = String::new();
+        for (stage, line) in lines {
+            said.push_str(&guarded(&guarding, work, *stage, line.clone()).await);
         }
+        text.push_str(&format!("\nWhat was said before:\n{}", framed(&work.run.mark, from, &said)));
     }
     text
 }
 
-/// What was said, as a text.
-fn transcript(turns: &[Turn]) -> String {
-    let mut text = String::new();
-    for turn in turns {
-        match turn {
-            Turn::User(said) => text.push_str(&format!("user: {said}\n")),
-            Turn::Model { text: said, calls } => {
-                text.push_str(&format!("assistant: {said}\n"));
-                for call in calls {
-                    text.push_str(&format!("assistant calls {} {}\n", call.name, call.arguments));
-                }
-            }
-            Turn::Results(results) => {
-                for result in results {
-                    text.push_str(&format!("{} answers: {}\n", result.name, result.text));
-                }
-            }
+async fn guarded(guarding: &Guarding<'_>, work: &AtWork, stage: Stage, text: String) -> String {
+    let mut text = text;
+    for guards in &work.guards {
+        match guards.apply(guarding, stage, text).await {
+            Ok(guarded) => text = guarded,
+            Err(blocked) => return format!("[withheld by a guardrail: {}]\n", blocked.0),
         }
     }
     text

@@ -3,9 +3,11 @@
 mod act;
 mod allow;
 mod answer;
+mod as_read;
 mod frame;
 mod handoff;
 mod history;
+mod masked;
 mod metrics;
 mod notes;
 mod offers;
@@ -21,7 +23,7 @@ mod work;
 
 use super::Agent;
 use super::guardrails::{Guarding, Stage};
-use super::model::Model;
+use super::model::{Model, Turn};
 use answer::Ending;
 use frame::framed;
 use notes::Notes;
@@ -89,8 +91,9 @@ async fn answer_within(
     arguments: &Map<String, Value>,
 ) -> Result<Reply> {
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
-    let history = history::told(agent, &cx, &work).await;
-    let mut thinking = Thinking::new(agent, cx, work, prompt, history);
+    let mut turns = history::told(agent, &cx, &work).await;
+    turns.push(Turn::User(first_turn(agent, &cx, &work, &prompt).await));
+    let mut thinking = Thinking::new(agent, cx, work, prompt, turns);
     let ended = thinking.think().await;
     match ended {
         Ok(Ending::HandedOver(output)) => Ok(Reply::Ended(output)),
@@ -171,10 +174,14 @@ async fn guard_input(agent: &Agent, cx: &Context, work: &Arc<AtWork>, prompt: Pr
 }
 
 /// What the model reads first.
-fn first_turn(work: &AtWork, prompt: &Prompt) -> String {
-    if prompt.context.is_null() {
-        return prompt.text.clone();
+async fn first_turn(agent: &Agent, cx: &Context, work: &AtWork, prompt: &Prompt) -> String {
+    let mut text = prompt.text.clone();
+    if !prompt.context.is_null() {
+        let context = framed(&work.run.mark, "context", &prompt.context.to_string());
+        text.push_str(&format!("\n\n{context}"));
     }
-    let context = framed(&work.run.mark, "context", &prompt.context.to_string());
-    format!("{}\n\n{context}", prompt.text)
+    if let Some(handover) = &work.handover {
+        text.push_str(&handoff::told(agent, cx, work, handover).await);
+    }
+    text
 }

@@ -34,6 +34,8 @@ pub(super) struct Offered<'a> {
     pub(super) handoffs: Vec<(String, &'a Handoff)>,
     /// What the tools are found by, where they are too many to be told.
     pub(super) toolbox: OnceLock<Toolbox>,
+    /// Some would be agents around this one.
+    is_circle: bool,
 }
 
 impl Offered<'_> {
@@ -117,7 +119,8 @@ pub(super) fn offered<'a>(
     work: &AtWork,
     tools: Option<&dyn CallTools>,
 ) -> Result<Offered<'a>> {
-    let mut found = Offered { tools: Vec::new(), handoffs: Vec::new(), toolbox: OnceLock::new() };
+    let mut found =
+        Offered { tools: Vec::new(), handoffs: Vec::new(), toolbox: OnceLock::new(), is_circle: false };
     let Some(tools) = tools else {
         return match agent.bindings.is_empty() && agent.handoffs.is_empty() {
             true => Ok(found),
@@ -126,7 +129,14 @@ pub(super) fn offered<'a>(
     };
     let left_out = add_tools(&mut found, agent, cx, work, tools) + add_handoffs(&mut found, agent, cx, tools);
     if !agent.bindings.is_empty() && found.tools.is_empty() {
-        let message = format!("none of the tools of agent '{}' is open to {}", agent.id, cx.caller.name);
+        let message = match found.is_circle {
+            true => format!(
+                "the tools of agent '{}' are agents that are at work already ({}); they cannot be asked inside",
+                agent.id,
+                work.around.told()
+            ),
+            false => format!("none of the tools of agent '{}' is open to {}", agent.id, cx.caller.name),
+        };
         return Err(Error::denied(message));
     }
     if left_out > 0 {
@@ -159,6 +169,7 @@ fn add_tools<'a>(
             let is_at_work = callable.run_kind == Some(RunKind::Agent) && work.around.has(&address);
             let is_meant_elsewhere =
                 binding.is_pattern() && (of_their_own.contains(&address) || !known.insert(address));
+            found.is_circle |= is_at_work;
             if is_at_work || is_meant_elsewhere {
                 continue;
             }

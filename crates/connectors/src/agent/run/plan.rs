@@ -159,8 +159,10 @@ impl Thinking<'_> {
         if let Some(came) = noted.came.and_then(|value| serde_json::from_value(value).ok()) {
             return Some(Plan::Known(came));
         }
-        let (called, name) = (noted.called?, &meant.name);
-        let bound = offered.tools.iter().find(|bound| bound.name == *name);
+        let ((target, called), name) = (noted.called?, &meant.name);
+        // The name may lead elsewhere by now.
+        let is_same = |bound: &&Bound<'_>| bound.name == *name && bound.callable.uri.to_string() == target;
+        let bound = offered.tools.iter().find(is_same);
         // Agents and flows have their own runs, which say what has become of them.
         if !bound.is_some_and(|bound| matches!(bound.callable.uri.scheme(), "agent" | "flow")) {
             let unknown =
@@ -217,7 +219,7 @@ impl Thinking<'_> {
         Ok(Chosen { call_id: call.id.clone(), fields, written: written.filter(|_| !is_changed) })
     }
 
-    fn unmasked_within(&self, value: &Value) -> Value {
+    pub(super) fn unmasked_within(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.unmasked(text).into(),
             Value::Array(items) => items.iter().map(|item| self.unmasked_within(item)).collect(),

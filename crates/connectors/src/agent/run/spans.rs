@@ -2,7 +2,8 @@
 //! that it executes. Model calls have theirs where they are made. What runs use is counted for all agents together, too.
 
 use super::super::Agent;
-use super::super::model::Usage;
+use super::super::guardrails::Stage;
+use super::super::model::{Usage, without_secrets};
 use super::Reply;
 use super::act::shown;
 use super::metrics;
@@ -71,7 +72,7 @@ fn used(work: &AtWork) -> (Usage, f64) {
 }
 
 /// Begins the span of a tool that the model asked for.
-pub(super) fn execute_tool(cx: &mut Context, bound: &Bound<'_>, chosen: &Chosen) -> Span {
+pub(super) fn execute_tool(cx: &mut Context, work: &AtWork, bound: &Bound<'_>, chosen: &Chosen) -> Span {
     let mut span = cx.span(SpanKind::Internal, || format!("execute_tool {}", bound.name));
     if let Some(trace) = span.trace().cloned() {
         cx.trace = Some(trace);
@@ -81,17 +82,30 @@ pub(super) fn execute_tool(cx: &mut Context, bound: &Bound<'_>, chosen: &Chosen)
         span.note("gen_ai.tool.call.id", chosen.call_id.as_str());
         span.note("mcp_all_in_one.uri", bound.callable.uri.to_string());
         span.note_content("gen_ai.tool.call.arguments", || {
-            masked_fields(&Value::Object(chosen.fields.clone())).to_string()
+            let arguments = masked_fields(&Value::Object(chosen.fields.clone())).to_string();
+            work.run.masked(&without_secrets(cx, &[], &arguments))
         });
     }
     span
 }
 
-/// Ends it with what came of the call.
-pub(super) fn end_tool(mut span: Span, called: &Result<Outcome>) {
+/// Ends it with what came of the call. What rules have to look at first is told by the next model call.
+pub(super) fn end_tool(
+    mut span: Span,
+    cx: &Context,
+    work: &AtWork,
+    chosen: &Chosen,
+    called: &Result<Outcome>,
+) {
+    let is_judged = work.guards.iter().any(|guards| guards.has(Stage::ToolOutput));
     match called {
         Ok(Outcome::Done(output)) => {
-            span.note_content("gen_ai.tool.call.result", || shown(output));
+            if !is_judged {
+                span.note_content("gen_ai.tool.call.result", || {
+                    let arguments = Value::Object(chosen.fields.clone());
+                    work.run.masked(&without_secrets(cx, &[arguments], &shown(output)))
+                });
+            }
             end_as(&mut span, output);
         }
         Ok(_) => {}

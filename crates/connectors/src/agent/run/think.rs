@@ -7,7 +7,7 @@ use super::answer::{Answered, Ending};
 use super::offers::{Offered, offered};
 use super::progress::{self, Writing};
 use super::work::{AtWork, MODEL};
-use super::{Prompt, first_turn, frame};
+use super::{Prompt, frame};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,19 +44,14 @@ pub(super) struct Thinking<'a> {
 }
 
 impl<'a> Thinking<'a> {
-    /// One that begins with what was said before.
+    /// One that begins with what was said until now.
     pub(super) fn new(
         agent: &'a Agent,
         cx: Context,
         work: Arc<AtWork>,
         prompt: Prompt,
-        mut turns: Vec<Turn>,
+        turns: Vec<Turn>,
     ) -> Self {
-        let first = match &work.handover {
-            None => first_turn(&work, &prompt),
-            Some(handover) => super::handoff::first_turn(&work, handover, &prompt),
-        };
-        turns.push(Turn::User(first));
         Self {
             tools: agent.tools.upgrade(),
             agent,
@@ -147,11 +142,11 @@ impl<'a> Thinking<'a> {
         }
         let event = progress::event("model", &agent.id, step, "");
         progress::step(cx, &work.run, "thinks".to_owned(), &event);
-        let tools = offered.offers();
+        let sent = self.masked(system, offered.offers());
         let asked = ModelRequest {
-            system: &system,
-            turns: &self.turns,
-            tools: &tools,
+            system: &sent.system,
+            turns: &sent.turns,
+            tools: &sent.tools,
             schema: agent.output.as_ref().map(|output| &*output.written),
             parameters: &agent.parameters,
         };

@@ -1,7 +1,7 @@
 //! What a run is to all who work on it: agents that hand over, and agents inside one another.
 
 use super::super::Agent;
-use super::super::guardrails::{Guardrails, Masks};
+use super::super::guardrails::{Guardrails, Masks, Stage};
 use super::super::limits::LimitSettings;
 use super::super::settings::RunAs;
 use super::notes::Notes;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tool::journal::{Journaled, Said};
-use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, Uri, new_id};
+use tool::{Around, Context, Error, Reason, Result, RunId, RunKind, Shared, Uri, new_id};
 
 /// What model calls are called in a journal; with them goes what stands for what the model is not to see.
 pub(super) const MODEL: &str = "model";
@@ -116,8 +116,8 @@ pub(super) struct Handover {
     pub(super) to: String,
     pub(super) reason: String,
     pub(super) message: Option<String>,
-    /// What was said before, as a text.
-    pub(super) transcript: Option<String>,
+    /// What was said before, line by line.
+    pub(super) transcript: Option<Vec<(Stage, String)>>,
 }
 
 impl AtWork {
@@ -130,6 +130,14 @@ impl AtWork {
         let Some(outer) = outer else {
             return Self::outermost(agent, cx);
         };
+        if let Some(most) = outer.run.limits.cost_usd.filter(|_| agent.price.is_none()) {
+            let message = format!(
+                "the run may cost {most} USD, and nobody knows what the agent '{}' costs; give it a 'price', or take \
+                 'limits.cost_usd' out",
+                agent.id
+            );
+            return Err(Error::upstream(message).because(Reason::CostLimit));
+        }
         let is_handed_over = outer.handover.as_ref().is_some_and(|handover| handover.to == agent.id);
         let around = match is_handed_over {
             true => outer.around.clone(),

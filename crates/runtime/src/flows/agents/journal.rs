@@ -28,8 +28,13 @@ pub(super) struct AgentJournal {
     told: Mutex<JournalState>,
 }
 
-/// Arguments that somebody is asked about, and until when.
-type Question = (Map<String, Value>, Option<DateTime<Utc>>);
+/// What somebody is asked about, and until when.
+#[derive(Debug, Clone)]
+struct Question {
+    uri: String,
+    arguments: Map<String, Value>,
+    until: Option<DateTime<Utc>>,
+}
 
 /// What the records say, in the order in which they became true.
 #[derive(Debug, Default)]
@@ -58,15 +63,15 @@ impl JournalState {
         let path = record.path;
         match record.fact {
             Fact::Called { target, arguments } => {
-                if let Value::String(target) = target {
-                    self.last_called.insert(target, arguments.clone());
-                }
-                self.steps.entry(path).or_default().called = Some(arguments);
+                let target = target.as_str().unwrap_or_default().to_owned();
+                self.last_called.insert(target.clone(), arguments.clone());
+                self.steps.entry(path).or_default().called = Some((target, arguments));
             }
             Fact::Succeeded { value, .. } => self.steps.entry(path).or_default().came = Some(value),
             Fact::Waiting(Waiting::Approval { title, until, .. }) => {
-                let arguments = title.get("arguments").and_then(Value::as_object).cloned();
-                self.asked.insert(path, (arguments.unwrap_or_default(), until));
+                let uri = title["uri"].as_str().unwrap_or_default().to_owned();
+                let arguments = title["arguments"].as_object().cloned().unwrap_or_default();
+                self.asked.insert(path, Question { uri, arguments, until });
             }
             Fact::Waiting(Waiting::Signal { .. }) => {
                 self.sampled.insert(path, (record.at, None));
@@ -116,7 +121,7 @@ impl AgentJournal {
     pub(super) fn due_at(&self) -> Option<DateTime<Utc>> {
         let told = self.told();
         let is_open = |path: &&String| told.steps.get(*path).is_none_or(|step| step.came.is_none());
-        let asked = told.asked.iter().map(|(path, (_, until))| (path, *until));
+        let asked = told.asked.iter().map(|(path, question)| (path, question.until));
         let sampled = told.sampled.iter().map(|(path, (_, until))| (path, *until));
         let open = asked.chain(sampled).filter(|(path, _)| is_open(path));
         open.filter_map(|(_, until)| until).min().filter(|_| !told.is_paused)
@@ -202,7 +207,7 @@ impl Journal for AgentJournal {
 
     async fn decided(&self, path: &str, approval: Approval) -> Result<Option<Decided>> {
         let asked = self.told().asked.get(path).cloned();
-        let Some((arguments, until)) = asked else {
+        let Some(Question { uri, arguments, until }) = asked else {
             let until = self.now() + approval.time;
             let title = json!({
                 "agent": approval.agent, "tool": approval.tool, "uri": approval.uri,
@@ -215,7 +220,7 @@ impl Journal for AgentJournal {
         };
         let decision = self.told().decided.get(path).cloned();
         Ok(match decision {
-            Some(Decision { is_approved: true, .. }) => Some(Decided::Approved(arguments)),
+            Some(Decision { is_approved: true, .. }) => Some(Decided::Approved { uri, arguments }),
             Some(Decision { comment, .. }) => Some(Decided::Denied(comment)),
             None if until.is_some_and(|until| until <= self.now()) => Some(Decided::Expired),
             None => None,

@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::rights::{find, may_touch_run, sees};
+use super::rights::{may_touch_run, sees};
 use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -163,8 +163,11 @@ pub(in crate::manage) async fn decide(
     let asked = state.flows.approval(&signed_in.tenant, wait).await?;
     let asked = asked.ok_or_else(|| Problem::not_found("approval"))?;
     if !asked.is_for(&signed_in.caller) {
-        // Whoever may not even see the run learns nothing of it.
-        find(&state, &signed_in, &asked.wait.run).await?;
+        // Whoever may not even see the run learns nothing of it, nor that something is asked.
+        let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
+        if !sees(&signed_in, &run) {
+            return Err(Problem::not_found("approval"));
+        }
     }
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
     may_touch_run(&signed_in, &run)?;
