@@ -117,7 +117,7 @@ pub(super) async fn ask(
     let params = to_raw_value(&params).ok();
     for _ in 0..ATTEMPTS {
         let question = Question { ability: Ability::Elicitation, params: params.clone() };
-        if let Some(decision) = read(&*client.ask(cx, question).await?) {
+        if let Some(decision) = read(&client.ask(cx, question).await?) {
             return Ok(decision);
         }
     }
