@@ -14,7 +14,8 @@ pub(crate) struct RawBody(pub(crate) Bytes);
 /// Why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyError {
-    TooLarge,
+    /// It has more bytes than these.
+    TooLarge(u64),
     TooSlow,
     Broken,
 }
@@ -23,16 +24,18 @@ pub(crate) enum BodyError {
 pub(crate) async fn read(request: Request) -> Result<Bytes, BodyError> {
     let declared = request.body().size_hint().lower();
     let body = request.into_limited_body();
-    if body.size_hint().upper().is_some_and(|most| declared > most) {
-        return Err(BodyError::TooLarge);
+    // The limit, unless the body says that it has less.
+    let most = body.size_hint().upper().unwrap_or(u64::MAX);
+    if declared > most {
+        return Err(BodyError::TooLarge(most));
     }
-    to_bytes(body, usize::MAX).await.map_err(|error| why(&error))
+    to_bytes(body, usize::MAX).await.map_err(|error| why(&error, most))
 }
 
-fn why(error: &(dyn std::error::Error + 'static)) -> BodyError {
+fn why(error: &(dyn std::error::Error + 'static), most: u64) -> BodyError {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     match causes.any(|cause| cause.is::<LengthLimitError>()) {
-        true => BodyError::TooLarge,
+        true => BodyError::TooLarge(most),
         false if TooSlow::is_why(error) => BodyError::TooSlow,
         false => BodyError::Broken,
     }
@@ -49,8 +52,11 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
 impl From<BodyError> for Problem {
     fn from(error: BodyError) -> Self {
         match error {
-            BodyError::TooLarge => {
-                let detail = "the body is too large; the server was started with a smaller --max-body-bytes";
+            BodyError::TooLarge(most) => {
+                let detail = format!(
+                    "the body is too large: at most {most} bytes are taken here. Send less, or start the server with a larger \
+                     --max-body-bytes; large content need not stand in a call: name its 'source', or PUT it to a link of 'presign'"
+                );
                 Self::bad_request(detail).with_status(StatusCode::PAYLOAD_TOO_LARGE)
             }
             BodyError::TooSlow => {

@@ -47,6 +47,9 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::cors::{AllowHeaders, CorsLayer};
 
+/// How large a request's body may be unless that is said: 10 MiB of content in Base64, and what stands around it.
+pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
 /// How the server behaves.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -79,7 +82,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            max_body_bytes: 4 * 1024 * 1024,
+            max_body_bytes: MAX_BODY_BYTES,
             store_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(300),
             shutdown_timeout: Duration::from_secs(30),

@@ -23,6 +23,8 @@ pub struct TcpProxy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Up,
+    /// Connections that were there when it began stay open, and nothing passes through them; new ones are forwarded.
+    Forgetful,
     /// Connections stay open, and nothing passes through them.
     Stalled,
     Down,
@@ -75,6 +77,12 @@ impl TcpProxy {
         self.state.send_replace(State::Stalled);
     }
 
+    /// Lets nothing pass any more on connections that are open, which stay so, and forwards new ones: as something on the way
+    /// does that has forgotten them.
+    pub fn forget(&self) {
+        self.state.send_replace(State::Forgetful);
+    }
+
     /// Forwards new connections again.
     pub fn restore(&self) {
         self.state.send_replace(State::Up);
@@ -120,12 +128,14 @@ async fn forward(client: TcpStream, server: String, mut state: watch::Receiver<S
         carry_back(&mut answers, &mut hears, delay).await?;
         hears.shutdown().await
     };
+    let first = *state.borrow();
     tokio::select! {
         _ = async { tokio::try_join!(there, back) } => {}
-        _ = state.wait_for(|state| *state != State::Up) => {}
+        _ = state.wait_for(|state| *state != first || first == State::Stalled) => {}
     }
     // The end of the sender counts as the end, too.
-    let _ = state.wait_for(|state| *state != State::Stalled).await;
+    let keeps = |state: State| state == State::Stalled || (state == State::Forgetful && first != state);
+    let _ = state.wait_for(|state| !keeps(*state)).await;
 }
 
 async fn carry_back(

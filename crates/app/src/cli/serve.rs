@@ -38,7 +38,7 @@ pub(super) struct Serve {
     #[arg(long, env = "MCP_ALL_IN_ONE_ALLOW_PRIVATE_NETWORK")]
     allow_private_network: bool,
     /// The most bytes of a request's body
-    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_BODY_BYTES", value_name = "N", default_value_t = 4 * 1024 * 1024)]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_BODY_BYTES", value_name = "N", default_value_t = server::MAX_BODY_BYTES)]
     max_body_bytes: usize,
     /// The most bytes of a tool's answer; more is cut at whole items, or refused [default: 1048576, and none for MCP services]
     #[arg(long, env = "MCP_ALL_IN_ONE_MAX_RESULT_BYTES", value_name = "N")]

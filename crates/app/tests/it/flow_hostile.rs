@@ -88,7 +88,9 @@ async fn raw(app: &TestApp, path: &str, body: Vec<u8>) -> Reply {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refuses_bodies_that_are_too_large_or_no_text() {
     let app = TestApp::start(Backend::Sqlite).await;
-    let large = json!({ "id": "x", "source": "x".repeat(10 * 1024 * 1024) }).to_string().into_bytes();
+    let of_size = |size: usize| json!({ "id": "x", "source": "x".repeat(size) }).to_string().into_bytes();
+    raw(&app, "flows", of_size(10 * 1024 * 1024)).await.is(422);
+    let large = of_size(17 * 1024 * 1024);
     for path in ["flows", "flows/validate"] {
         raw(&app, path, large.clone()).await.is_problem(413, "BAD_REQUEST");
     }

@@ -136,9 +136,9 @@ async fn answers_strict_clients_as_the_protocol_says() {
     send_json(post().header("mcp-session-id", "garbage"), &ping).await.is(404);
     assert_eq!(send(post().body("{")).await.is(400).body["error"]["code"], -32700);
     assert_eq!(send(post().body("[]")).await.is(400).body["error"]["code"], -32600);
-    let large = send(post().body(vec![b'x'; 5 << 20])).await.is(413);
+    let large = send(post().body(vec![b'x'; 17 << 20])).await.is(413);
     assert_eq!(large.body["error"]["code"], -32600);
-    assert!(large.text.contains("at most 4194304 bytes"), "{}", large.text);
+    assert!(large.text.contains("at most 16777216 bytes"), "{}", large.text);
     let nameless = send(post().body(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#)).await.is(400);
     assert_eq!(nameless.body["error"]["code"], -32600);
     let get = || app.request(Method::GET, "/mcp").header("accept", "text/event-stream");

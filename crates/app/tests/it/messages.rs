@@ -9,6 +9,7 @@ on_both_databases! {
     one_key_sends_once_on_every_replica
     the_audit_masks_numbers_and_hides_what_messages_say
     the_audit_hides_what_refused_calls_give
+    a_source_is_hidden_as_its_own_call_is
 }
 
 async fn with_services(backend: Backend) -> TestApp {
@@ -81,9 +82,18 @@ async fn the_audit_masks_numbers_and_hides_what_messages_say(backend: Backend) {
         .is(200);
     let wrong = json!({ "to": "1380013800x", "content": "private words" });
     app.call("sms://crm-sms/welcome", wrong).await;
-    let records = audited(&app, "service=crm-sms", 3).await;
+    // What no reader of numbers takes for one.
+    let lists = ["13800138000,13900139000", "13800138000; 13900139000", "Zhang 13800138000 (work)"];
+    for to in lists {
+        let refused =
+            app.call("sms://crm-sms/welcome", json!({ "to": to, "content": "private words" })).await;
+        for hidden in ["1380013", "1390013"] {
+            assert!(!refused.text.contains(hidden), "{}", refused.text);
+        }
+    }
+    let records = audited(&app, "service=crm-sms", 6).await;
     let text = serde_json::to_string(&records).unwrap();
-    for hidden in ["13800138000", "13900139000", "1380013800", "654321", "private words"] {
+    for hidden in ["1380013", "1390013", "654321", "private words"] {
         assert!(!text.contains(hidden), "{hidden} is in {text}");
     }
     assert!(text.contains("138****8000") && text.contains("+86139****9000"), "{text}");
@@ -108,4 +118,26 @@ async fn the_audit_hides_what_refused_calls_give(backend: Backend) {
         assert!(!text.contains(hidden), "{hidden} is in {text}");
     }
     assert!(text.contains("phone") && text.contains("***") && text.contains("public words"), "{text}");
+}
+
+/// SM-7: a message that another tool has sent as its source is in the record of neither.
+async fn a_source_is_hidden_as_its_own_call_is(backend: Backend) {
+    let app = with_services(backend).await;
+    app.service(json!({ "type": "oss", "id": "docs", "config": {} })).await;
+    let words = json!({ "to": "13800138000", "content": "private words" });
+    let source = json!({ "uri": "sms://crm-sms/welcome", "arguments": words });
+    app.call("oss://docs/save", json!({ "key": "k", "source": source })).await.is(200);
+    let file = json!([{ "name": "a.json", "source": source }]);
+    let mail = json!({ "to": "a@example.com", "subject": "s", "body": "b", "attachments": file });
+    app.call("mail://marketing/send", mail).await.is(200);
+    let records = audited(&app, "", 4).await;
+    let mut shown = serde_json::to_string(&records).unwrap();
+    shown.push_str(&app.get("audit/export?format=jsonl").await.is(200).text);
+    for record in &records {
+        shown.push_str(&app.get(&format!("audit/{}", record["id"].as_str().unwrap())).await.is(200).text);
+    }
+    for hidden in ["13800138000", "private words"] {
+        assert!(!shown.contains(hidden), "{hidden} is in {shown}");
+    }
+    assert!(shown.contains("sms://crm-sms/welcome") && shown.contains("138****8000"), "{shown}");
 }

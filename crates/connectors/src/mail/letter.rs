@@ -114,6 +114,7 @@ impl Mail {
         };
         // Also what a template made of values.
         check_line(&words.subject, "subject")?;
+        check_words(&words.subject, "subject")?;
         if words.subject.chars().count() > MAX_LINE {
             return Err(wrong("subject", &format!("has more than {MAX_LINE} characters")));
         }
@@ -201,7 +202,20 @@ fn header(name: &str, value: &Value) -> Result<(String, String)> {
         return Err(wrong(&parameter, &format!("must be a text of at most {MAX_LINE} characters")));
     };
     check_line(text, &parameter)?;
+    check_words(text, &parameter)?;
     Ok((name.to_owned(), text.to_owned()))
+}
+
+/// A line of a header has at most 998 bytes, and is folded between words; others than those of ASCII are encoded in pieces.
+fn check_words(text: &str, parameter: &str) -> Result<()> {
+    const LONGEST: usize = 900;
+    if text.split(' ').any(|word| word.is_ascii() && word.len() > LONGEST) {
+        return Err(wrong(
+            parameter,
+            &format!("has a word of more than {LONGEST} characters; write shorter ones"),
+        ));
+    }
+    Ok(())
 }
 
 /// Whoever can break a line can write headers of his own.

@@ -100,15 +100,20 @@ fn enclose(around: MultiPart, first: Part, files: &[&Attachment]) -> Part {
 }
 
 fn words(letter: &Letter) -> Part {
-    let plain = |text: &String| SinglePart::plain(text.clone());
+    let plain = |text: &String| SinglePart::plain(in_lines(text));
     match (letter.content_type, &letter.text) {
         (ContentType::Text, _) => Part::Single(plain(&letter.body)),
-        (ContentType::Html, None) => Part::Single(SinglePart::html(letter.body.clone())),
+        (ContentType::Html, None) => Part::Single(SinglePart::html(in_lines(&letter.body))),
         (ContentType::Html, Some(text)) => {
-            let html = SinglePart::html(letter.body.clone());
+            let html = SinglePart::html(in_lines(&letter.body));
             Part::Multi(MultiPart::alternative().singlepart(plain(text)).singlepart(html))
         }
     }
+}
+
+/// The text with line breaks as mail has them, whichever it came with.
+fn in_lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\r\n")
 }
 
 /// A file byte for byte, which only Base64 leaves alone.

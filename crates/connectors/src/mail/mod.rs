@@ -19,15 +19,15 @@ pub(crate) use settings::Settings;
 use crate::shared::bounds::Bounds;
 use crate::shared::content::Sources;
 use crate::shared::sending::Pace;
+use crate::shared::sending::once::Keys;
 use address::AllowList;
 use async_trait::async_trait;
 use file::Folder;
 use lettre::message::Mailbox;
 use smtp::Smtp;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use templates::Template;
-use tool::{Call, Connector, Context, Error, Once, Outcome, Result, Tool};
+use tool::{Call, Connector, Context, Error, Outcome, Result, Tool};
 use tools::MailTool;
 
 /// One way to send mail, and the tools over it.
@@ -45,7 +45,7 @@ struct Mail {
     sources: Sources,
     /// Its own id, for keys.
     service: Option<String>,
-    once: Option<Arc<dyn Once>>,
+    keys: Keys,
 }
 
 /// Who takes the messages.

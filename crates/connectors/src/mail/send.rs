@@ -21,7 +21,7 @@ impl Mail {
         let arguments = call.arguments.as_map()?;
         let scope = format!("mail/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "idempotencyKey", done: "sent" };
-        let keyed = Keyed::of(cx, arguments, self.once.as_ref(), scope, words)?;
+        let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let is_doubtful = AtomicBool::new(false);
         let limited = &self.bounds.limited(cx, &call.options);
         let sending = async {

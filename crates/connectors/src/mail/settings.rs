@@ -13,6 +13,7 @@ use crate::shared::content::Sources;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
 use crate::shared::own_folder::own_folder;
 use crate::shared::sending::Pace;
+use crate::shared::sending::once::Keys;
 use crate::shared::tls::{TlsSettings, tls_schema};
 use lettre::message::Mailbox;
 use schemars::JsonSchema;
@@ -214,7 +215,7 @@ impl tool::Settings for Settings {
             tools,
             sources: Sources::new(env, policy, Duration::from_millis(self.timeout_ms)),
             service: env.service.clone(),
-            once: env.once.clone(),
+            keys: Keys::new(env),
         }))
     }
 }

@@ -1,6 +1,8 @@
 //! What every connector must do, what the settings refuse, and mail in a folder; servers are tried in `tests/it/mail`.
 
 use super::Settings;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -283,4 +285,40 @@ fn refuses_settings_that_cannot_work() {
         let found: Vec<_> = error.problems().iter().map(|problem| problem.path.as_str()).collect();
         assert!(found.contains(&path), "{settings}: {found:?}");
     }
+}
+
+/// Whatever breaks a line, and in whatever encoding.
+#[tokio::test]
+async fn lines_end_as_those_of_mail_do() {
+    for body in ["a\rb\nc\r\nd", "中\rb\nc\r\nd"] {
+        let folder = tempfile::tempdir().unwrap();
+        let service = open(json!({}), folder.path());
+        let arguments = json!({ "to": "a@example.com", "subject": "s", "body": body });
+        send(&service, "send", arguments).await.unwrap();
+        let mail = kept(folder.path()).pop().unwrap();
+        let (_, content) = mail.split_once("\r\n\r\n").unwrap();
+        let packed: String = content.split_whitespace().collect();
+        let decoded = BASE64_STANDARD.decode(packed).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let said = decoded.unwrap_or_else(|| content.to_owned());
+        assert!(said.trim_end().ends_with("\r\nb\r\nc\r\nd"), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn refuses_words_that_no_line_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = open(json!({}), folder.path());
+    let long = "x".repeat(950);
+    for (parameter, change) in
+        [("subject", json!({ "subject": long })), ("headers.X-A", json!({ "headers": { "X-A": long } }))]
+    {
+        let mut arguments = json!({ "to": "a@example.com", "subject": "s", "body": "b" });
+        arguments.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let error = send(&service, "send", arguments).await.unwrap_err();
+        assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some(parameter)), "{error}");
+    }
+    let words = json!({ "to": "a@example.com", "subject": "中".repeat(950), "body": "b" });
+    send(&service, "send", words).await.unwrap();
+    let mail = kept(folder.path()).pop().unwrap();
+    assert!(mail.lines().all(|line| line.len() <= 998), "{mail}");
 }

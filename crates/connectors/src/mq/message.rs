@@ -92,17 +92,17 @@ pub(super) enum Payload {
 }
 
 impl Format {
-    /// The bytes of a message.
+    /// The bytes of a message; `json` is the same as its caller wrote it, with every digit.
     ///
     /// # Errors
     /// `InvalidInput` where the message is not of the format.
-    pub(super) fn encode(self, message: &Value) -> Result<Vec<u8>> {
+    pub(super) fn encode(self, message: &Value, json: &RawValue) -> Result<Vec<u8>> {
         let text = || {
             let what = if self == Self::Text { "a string" } else { "a string in base64" };
             message.as_str().ok_or_else(|| refused(&format!("must be {what}: the tool's format says so")))
         };
         match self {
-            Self::Json => Ok(message.to_string().into_bytes()),
+            Self::Json => Ok(json.get().as_bytes().to_vec()),
             Self::Text => Ok(text()?.as_bytes().to_vec()),
             Self::Base64 => {
                 BASE64_STANDARD.decode(text()?).map_err(|_| refused("is no base64, with its padding"))
@@ -122,11 +122,12 @@ impl Format {
             }
             (Self::Text | Self::Base64, Payload::Json(_)) => Err("the message is no string".to_owned()),
             (Self::Json, Payload::Bytes(bytes)) => {
-                // Parsed whole, so that it is no deeper than others can read.
-                let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+                let none = |error: serde_json::Error| {
                     format!("the message is no JSON: {}", tool::plain(&error.to_string()))
-                })?;
-                raw(&value)
+                };
+                // Parsed whole, so that it is no deeper than others can read, and handed on as it was written.
+                let _: Value = serde_json::from_slice(bytes).map_err(none)?;
+                serde_json::from_slice(bytes).map_err(none)
             }
             (Self::Text, Payload::Bytes(bytes)) => {
                 raw(&std::str::from_utf8(bytes).map_err(|_| "the message is no UTF-8".to_owned())?)

@@ -24,6 +24,8 @@ mod sole_reader;
 mod tests;
 mod tool_settings;
 mod tools;
+#[cfg(any(feature = "rabbitmq", feature = "redis"))]
+mod unanswered;
 #[cfg(feature = "brokers")]
 mod wire;
 mod words;
@@ -31,6 +33,7 @@ mod words;
 pub(crate) use settings::Settings;
 
 use crate::shared::bounds::Bounds;
+use crate::shared::sending::once::Keys;
 use async_trait::async_trait;
 use basket::Basket;
 use broker::Broker;
@@ -39,7 +42,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tool::{
-    Call, Connector, Context, Error, Once, Outcome, Output, Queue, Result, Sink, Subscription, Tool, Triggers,
+    Call, Connector, Context, Error, Outcome, Output, Queue, Result, Sink, Subscription, Tool, Triggers,
 };
 use tools::{Action, MAX_MESSAGES, MAX_WAIT_MS, QueueTool};
 
@@ -53,7 +56,7 @@ struct Mq {
     /// Its own id, for calls that are made later.
     service: Option<String>,
     queue: Option<Arc<dyn Queue>>,
-    once: Option<Arc<dyn Once>>,
+    keys: Keys,
 }
 
 impl Mq {

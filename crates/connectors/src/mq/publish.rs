@@ -8,13 +8,16 @@ use super::{Mq, output};
 use crate::shared::arguments::text;
 use crate::shared::sending::once::{Keyed, Words, digest, raw, surely_not_sent};
 use document::{Budget, Node};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::queue::{DEAD_REASON, LaterCall, OnceKey};
-use tool::{Call, Context, Door, Error, ErrorKind, Output, Result};
+use tool::{Arguments, Call, Context, Door, Error, ErrorKind, Output, Result};
 
 /// How much work the expression of a key may do.
 const KEY_STEPS: u64 = 100_000;
@@ -26,10 +29,10 @@ const NOT_REACHED: &str = "the broker was not reached in time; the message was n
 impl Mq {
     pub(super) async fn publish(&self, cx: &Context, tool: &QueueTool, call: &Call) -> Result<Output> {
         let (arguments, options) = (call.arguments.as_map()?, &call.options);
-        let mut message = self.outgoing(cx, tool, arguments)?;
+        let mut message = self.outgoing(cx, tool, &call.arguments)?;
         let scope = format!("mq/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "messageId", done: "published" };
-        let keyed = Keyed::of(cx, arguments, self.once.as_ref(), scope, words)?;
+        let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let keyed = match keyed {
             Some(keyed) if self.broker.ends_keys() => {
                 let (scope, key) = keyed.place();
@@ -78,14 +81,13 @@ impl Mq {
         };
         let mut headers = message.headers.clone();
         headers.insert(ID_HEADER.to_owned(), message.id.clone());
-        let mut arguments = json!({ "message": message.json, "headers": headers });
-        if let (Some(key), None) = (&message.key, &tool.key) {
-            arguments["key"] = key.as_str().into();
-        }
+        // An expression finds the key again.
+        let key = message.key.as_deref().filter(|_| tool.key.is_none());
+        let arguments = KeptArguments { message: &message.json, headers: &headers, key };
         let call = LaterCall {
             id: format!("mq/{service}/{}/{}", tool.id, message.id),
             uri: format!("mq://{service}/{}", tool.id),
-            arguments: raw(&arguments)?,
+            arguments: arguments.raw()?,
             delay: message.delay,
         };
         let available_at = queue.call_later(&cx.tenant, call).await?;
@@ -93,9 +95,11 @@ impl Mq {
     }
 
     /// The message that the arguments say, checked as a whole before anything is sent.
-    fn outgoing(&self, cx: &Context, tool: &QueueTool, arguments: &Map<String, Value>) -> Result<Outgoing> {
+    fn outgoing(&self, cx: &Context, tool: &QueueTool, given: &Arguments) -> Result<Outgoing> {
+        let arguments = given.as_map()?;
         let message = arguments.get("message").ok_or_else(|| refused("is missing"))?;
-        let bytes = tool.format.encode(message)?;
+        let json = as_written(given, message)?;
+        let bytes = tool.format.encode(message, &json)?;
         if bytes.len() > self.max_message_bytes {
             let (size, most) = (bytes.len(), self.max_message_bytes);
             return Err(refused(&format!("has {size} bytes; 'max_message_bytes' allows {most}")));
@@ -114,7 +118,7 @@ impl Mq {
             Some(query) => key_of(cx, query, message)?,
             None => text(arguments, "key", MAX_KEY)?.map(str::to_owned),
         };
-        let (json, delay) = (raw(message)?, self.delay(arguments)?);
+        let delay = self.delay(arguments)?;
         Ok(Outgoing { id, json, bytes, key, headers, delay, is_here: Default::default(), once: None })
     }
 
@@ -122,6 +126,31 @@ impl Mq {
         let most = u64::try_from(self.max_delay.as_millis()).unwrap_or(u64::MAX);
         let delay = super::whole(arguments, "delay", 0, 0, most)?;
         Ok(Duration::from_millis(u64::try_from(delay).unwrap_or(most)))
+    }
+}
+
+/// A call that is made later, with the message as it was written.
+#[derive(Serialize)]
+struct KeptArguments<'a> {
+    message: &'a RawValue,
+    headers: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+}
+
+impl KeptArguments<'_> {
+    fn raw(&self) -> Result<Box<RawValue>> {
+        to_raw_value(self).map_err(|error| Error::internal("a call cannot be written").caused_by(error))
+    }
+}
+
+/// The message as its caller wrote it: a number has more digits than `Value` keeps.
+fn as_written(given: &Arguments, message: &Value) -> Result<Box<RawValue>> {
+    let fields: Option<HashMap<Cow<'_, str>, &RawValue>> =
+        given.raw().and_then(|raw| serde_json::from_str(raw.get()).ok());
+    match fields.and_then(|fields| fields.get("message").map(|json| (*json).to_owned())) {
+        Some(json) => Ok(json),
+        None => raw(message),
     }
 }
 

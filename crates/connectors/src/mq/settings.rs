@@ -11,6 +11,7 @@ use crate::shared::attempts::RetrySettings;
 use crate::shared::bounds::Bounds;
 use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use crate::shared::sending::once::Keys;
 use crate::shared::tls::{TlsSettings, tls_schema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -170,7 +171,7 @@ impl tool::Settings for Settings {
             max_delay: Duration::from_millis(self.max_delay_ms),
             service: env.service.clone(),
             queue: env.queue.clone(),
-            once: env.once.clone(),
+            keys: Keys::new(env),
         }))
     }
 }

@@ -4,12 +4,13 @@ mod listening;
 mod publishing;
 
 use super::Settings;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{NewTenant, OnceResults, Options, Queues, Store, Vault};
 use testkit::conformance::{self, Capability, Sample, Subject, Tested, triggers};
-use tool::{Connector, Context, Env, ErrorKind, Kind, Outcome, Settings as _};
+use tool::{Arguments, Call, Connector, Context, Env, ErrorKind, Kind, Outcome, Settings as _};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -92,6 +93,15 @@ async fn call_in(
     let outcome = conformance::bind_and_call(&**connector, cx, conformance::call(tool, arguments)).await?;
     let Outcome::Done(output) = outcome else { panic!("{outcome:?}") };
     Ok(serde_json::from_str(&output.data().unwrap()).unwrap())
+}
+
+/// The answer as it is written, to arguments as they are written.
+async fn call_raw(connector: &Arc<dyn Connector>, tool: &str, arguments: &str) -> String {
+    let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
+    let call = Call::new(tool, Arguments::from_raw(arguments).unwrap());
+    let outcome = conformance::bind_and_call(&**connector, &cx(), call).await.unwrap();
+    let Outcome::Done(output) = outcome else { panic!("{outcome:?}") };
+    output.data().unwrap().into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

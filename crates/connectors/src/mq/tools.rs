@@ -197,7 +197,7 @@ impl QueueTool {
         );
         properties.insert(
             "headers".to_owned(),
-            json!({ "type": "object", "maxProperties": MAX_HEADERS, "description": "Texts that travel along.",
+            json!({ "type": "object", "maxProperties": MAX_HEADERS, "description": "Texts that travel along. Those of a dead letter, x-attempt and x-dead-reason, are left out.",
                     "additionalProperties": { "type": "string", "maxLength": MAX_HEADER_CHARACTERS } }),
         );
         let mut schema = object_schema(properties, vec!["message".to_owned()]);

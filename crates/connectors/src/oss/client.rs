@@ -4,6 +4,7 @@ use super::store::Store;
 use crate::shared::attempts::{Backoff, Budget};
 use crate::shared::breaker::{Breaker, TimeSetBy};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tool::Error;
@@ -22,16 +23,21 @@ impl Client {
     /// Runs work that is not to be repeated.
     pub(super) async fn once<T>(&self, cx: &Context, work: impl Future<Output = Result<T>>) -> Result<T> {
         let pass = self.breaker.admit()?;
+        let is_begun = AtomicBool::new(false);
         let work = async {
             let _permit = match &self.permits {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
+            is_begun.store(true, Ordering::Relaxed);
             work.await
         };
         let result = cx.within(work).await.unwrap_or_else(|ended| match ended {
             Ended::Cancelled => Err(ended.error("")),
-            Ended::TimedOut => Err(ended.error("the store did not answer in time")),
+            Ended::TimedOut => {
+                let late = ended.error("the store did not answer in time");
+                Err(if is_begun.load(Ordering::Relaxed) { late.in_doubt() } else { late })
+            }
         });
         if self.store.is_remote() {
             // Whoever had no time left says nothing about the store, which has its own limit for each request.

@@ -6,6 +6,7 @@ use super::limited::{Limited, too_large};
 use super::store::{ListRequest, PresignRequest, SaveOptions};
 use super::{Oss, answer};
 use crate::shared::content::{Encoding, Given, guess, name_of, show};
+use crate::shared::doubt::{Repetition, settle};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool::objects::{Part, Reading, read_whole};
@@ -66,8 +67,12 @@ impl Oss {
             self.client.store.save(cx, &key, Limited::body(content.body, most), options).await.map(Ok)
         };
         // The first try may have been the one that made it.
-        let attempts = if if_not_exists { Some(1) } else { attempts };
-        let object = self.client.again(cx, attempts, attempt).await??;
+        let (attempts, repetition) = match if_not_exists {
+            true => (Some(1), Repetition::Doubles),
+            false => (attempts, Repetition::Idempotent),
+        };
+        let saved = self.client.again(cx, attempts, attempt).await;
+        let object = saved.map_err(|error| settle(error, repetition))??;
         let address =
             if self.offer.public_base_url.is_none() { self.client.store.address(&key) } else { None };
         let url = match address {
@@ -192,7 +197,8 @@ impl Oss {
 
     async fn delete(&self, cx: &Context, arguments: Arguments<'_>, attempts: Option<u32>) -> Result<Output> {
         let key = self.key(arguments, "key")?;
-        self.client.again(cx, attempts, || self.client.store.delete(cx, &key)).await?;
+        let deleted = self.client.again(cx, attempts, || self.client.store.delete(cx, &key)).await;
+        deleted.map_err(|error| settle(error, Repetition::Idempotent))?;
         let result =
             [("key".to_owned(), json!(self.offer.shown(key.as_str()))), ("deleted".to_owned(), json!(true))];
         answer::output(Map::from_iter(result), Vec::new())
@@ -227,7 +233,8 @@ impl Oss {
 
     async fn copy(&self, cx: &Context, arguments: Arguments<'_>, attempts: Option<u32>) -> Result<Output> {
         let (from, to) = (self.key(arguments, "key")?, self.key(arguments, "to")?);
-        let object = self.client.again(cx, attempts, || self.client.store.copy(cx, &from, &to)).await?;
+        let copied = self.client.again(cx, attempts, || self.client.store.copy(cx, &from, &to)).await;
+        let object = copied.map_err(|error| settle(error, Repetition::Idempotent))?;
         let mut result = Map::from_iter([("key".to_owned(), json!(self.offer.shown(&object.key)))]);
         answer::put(&mut result, "etag", object.etag);
         answer::output(result, Vec::new())

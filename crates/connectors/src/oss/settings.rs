@@ -84,7 +84,8 @@ pub(crate) struct Settings {
     #[schemars(range(min = 1, max = 10_000))]
     pub(super) max_concurrent_calls: Option<usize>,
     /// Private, loopback and link-local addresses of the store are refused unless this is `true` or lists their ranges,
-    /// e.g. `["10.0.0.0/8"]`. It does not hold for `source.url`, which callers write.
+    /// e.g. `["10.0.0.0/8"]`. It does not hold for `source.url`, which callers write, but for large objects of other stores
+    /// that a `source.uri` leads to: the service that is called fetches them itself.
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
     pub(super) allow_private_network: Option<AllowPrivateNetwork>,

@@ -21,6 +21,7 @@ pub(crate) mod own_folder;
 pub(crate) mod sending;
 pub(crate) mod sign_in;
 pub(crate) mod tls;
+pub(crate) mod turns;
 pub(crate) mod unreachable;
 #[cfg(any(feature = "brokers", feature = "mail"))]
 pub(crate) mod wire;

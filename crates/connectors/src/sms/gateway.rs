@@ -7,7 +7,7 @@ use super::wording::Wording;
 use crate::shared::attempts::retry_after;
 use crate::shared::body;
 use crate::shared::network::{Policy, refused};
-use crate::shared::sending::Fate;
+use crate::shared::sending::{Fate, Status};
 use crate::shared::unreachable::explain;
 use async_trait::async_trait;
 use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
@@ -20,6 +20,8 @@ use tool::{Error, Result, Secret};
 
 /// What stands for the code of an answer that has none.
 pub(super) const NO_CODE: &str = "no code";
+/// The status of whoever wants fewer requests.
+const TOO_MANY: u16 = 429;
 /// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 1024 * 1024;
 
@@ -80,7 +82,13 @@ impl<V: Vendor> Gateway for V {
         is_doubtful: &AtomicBool,
     ) -> Result<Vec<Fate>> {
         let request = self.request(wording, numbers, &Stamp::now())?;
-        V::read(&self.web().exchange(request, is_doubtful).await?, numbers)
+        let answer = self.web().exchange(request, is_doubtful).await?;
+        let fates = V::read(&answer, numbers)?;
+        // Whoever says this has let nothing through, in whatever words.
+        match answer.status == TOO_MANY && fates.iter().all(|fate| fate.status == Status::Unknown) {
+            true => Err(unreadable(answer.status, &answer.headers)),
+            false => Ok(fates),
+        }
     }
 
     fn check(&self, wording: &Wording) -> Result<()> {
@@ -177,7 +185,7 @@ impl Web {
             }
             None => {
                 // Whoever says this has not let the request through.
-                is_doubtful.store(![401, 403, 429].contains(&status), Ordering::Relaxed);
+                is_doubtful.store(![401, 403, TOO_MANY].contains(&status), Ordering::Relaxed);
                 Err(unreadable(status, &headers))
             }
         }
@@ -195,7 +203,7 @@ impl Web {
 /// An answer that is no answer of the vendor's: some server between has made it.
 fn unreadable(status: u16, headers: &HeaderMap) -> Error {
     let error = match status {
-        429 => Error::upstream("the SMS gateway wants fewer requests (HTTP 429)").retryable(),
+        TOO_MANY => Error::upstream("the SMS gateway wants fewer requests (HTTP 429)").retryable(),
         401 | 403 => cause::credentials(&format!("HTTP {status}")),
         500.. => lost(&format!("the SMS gateway is not able to answer (HTTP {status})")),
         _ => lost(&format!("the answer of the SMS gateway cannot be read (HTTP {status})")),

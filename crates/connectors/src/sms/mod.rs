@@ -19,11 +19,12 @@ pub(crate) use settings::Settings;
 use crate::shared::attempts::Backoff;
 use crate::shared::bounds::Bounds;
 use crate::shared::sending::Pace;
+use crate::shared::sending::once::Keys;
 use async_trait::async_trait;
 use gateway::Gateway;
 use settings::Provider;
 use std::sync::Arc;
-use tool::{Call, Connector, Context, Error, Once, Outcome, Result, Tool};
+use tool::{Call, Connector, Context, Error, Outcome, Result, Tool};
 use tools::SmsTool;
 
 /// One gateway, and the tools over it.
@@ -40,7 +41,7 @@ struct Sms {
     pace: Option<Pace>,
     /// Its own id, for keys.
     service: Option<String>,
-    once: Option<Arc<dyn Once>>,
+    keys: Keys,
 }
 
 #[async_trait]

@@ -31,7 +31,7 @@ impl Sms {
         self.gateway.check(&wording)?;
         let scope = format!("sms/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "idempotencyKey", done: "sent" };
-        let keyed = Keyed::of(cx, arguments, self.once.as_ref(), scope, words)?;
+        let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let is_doubtful = AtomicBool::new(false);
         let limited = &self.bounds.limited(cx, &call.options);
         let sending = self.deliver(limited, &wording, &numbers, &is_doubtful);

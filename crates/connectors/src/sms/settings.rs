@@ -11,6 +11,7 @@ use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{AllowPrivateNetwork, Policy, Resolver, allow_private_network_schema};
 use crate::shared::own_folder::own_folder;
 use crate::shared::sending::Pace;
+use crate::shared::sending::once::Keys;
 use crate::shared::tls::{TlsSettings, tls_schema};
 use fetch::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -173,7 +174,7 @@ impl tool::Settings for Settings {
             backoff,
             pace: self.rate_per_minute.map(Pace::per_minute),
             service: env.service.clone(),
-            once: env.once.clone(),
+            keys: Keys::new(env),
         }))
     }
 }
@@ -203,6 +204,10 @@ impl Settings {
         if self.region.is_some() && !matches!(provider, Provider::Aliyun | Provider::Tencent) {
             let message = format!("the provider '{}' has no region; leave it out", provider.as_str());
             problems.push(Problem::new("region", "Unexpected", message));
+        }
+        if self.region.as_deref().is_some_and(|region| !is_region(region)) {
+            let message = "the region is no name such as cn-hangzhou or ap-guangzhou";
+            problems.push(Problem::new("region", "InvalidName", message));
         }
         let code = &self.country_code;
         if !(1..=3).contains(&code.len())
@@ -269,7 +274,14 @@ impl Settings {
         match Url::parse(text).ok().filter(is_web) {
             // Keys and words are for the vendor alone; a gateway in a network of one's own is one's own affair.
             Some(url) if url.scheme() == "http" && policy.is_public() => {
-                let message = "the endpoint must begin with https://, unless 'allow_private_network' opens a network of your own";
+                let message = match policy.is_closed_to_tenant() && self.allow_private_network.is_some() {
+                    true => {
+                        "the endpoint must begin with https://: 'allow_private_network' counts only where an admin of the platform has set \"allow_private_network\": true on the tenant (PATCH /api/v1/tenants/{id})"
+                    }
+                    false => {
+                        "the endpoint must begin with https://, unless 'allow_private_network' opens a network of your own"
+                    }
+                };
                 problems.push(Problem::new("endpoint", "InvalidUrl", message));
                 None
             }
@@ -281,6 +293,13 @@ impl Settings {
             }
         }
     }
+}
+
+fn is_region(text: &str) -> bool {
+    let mut parts = text.split('-');
+    text.contains('-')
+        && text.len() <= 40
+        && parts.all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 fn secret_schema(_: &mut SchemaGenerator) -> Schema {

@@ -148,6 +148,8 @@ fn refuses_settings_that_cannot_work() {
         (aliyun(json!({ "country_code": "+86" })), "country_code"),
         (aliyun(json!({ "tls": { "server_name": "a b" } })), "tls.server_name"),
         (json!({ "region": "cn-hangzhou" }), "region"),
+        (aliyun(json!({ "region": "x@127.0.0.1/" })), "region"),
+        (aliyun(json!({ "region": "../../" })), "region"),
         (
             json!({ "provider": "twilio", "api_key": "k", "api_secret": "s", "sender": "+1", "region": "us1" }),
             "region",
@@ -182,4 +184,13 @@ fn the_region_of_aliyun_chooses_the_gateway_as_its_sdk_does() {
         let gateway = super::vendors::aliyun::endpoint(region);
         assert_eq!(gateway, format!("https://{host}.aliyuncs.com"), "{region:?}");
     }
+}
+
+#[test]
+fn names_the_switch_of_the_tenant_where_that_keeps_a_network_closed() {
+    let settings = json!({ "provider": "aliyun", "api_key": "k", "api_secret": "s", "sign_name": "n",
+                           "endpoint": "http://localhost:1", "allow_private_network": true });
+    let env = Env { may_use_private_network: false, ..Env::default() };
+    let error = Kind::of::<Settings>().open(settings, &env).err().unwrap();
+    assert!(error.problems()[0].message.contains("on the tenant"), "{:?}", error.problems());
 }

@@ -44,7 +44,7 @@ pub(crate) async fn post(
     check_accept(&headers, &["application/json", "text/event-stream"])?;
     let body = match body::read(request).await {
         Ok(body) => body,
-        Err(BodyError::TooLarge) => {
+        Err(BodyError::TooLarge(_)) => {
             let message = too_large(state.options.max_body_bytes);
             let error = envelope::error(None, &RpcError::invalid_request(message));
             return Ok((StatusCode::PAYLOAD_TOO_LARGE, json(error)).into_response());

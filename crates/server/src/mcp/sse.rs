@@ -81,7 +81,7 @@ pub(crate) async fn post(
     let connection =
         connection.ok_or_else(|| Problem::new(Code::NotFound, "there is no such session; open /sse anew"))?;
     let body = body::read(request).await.map_err(|error| match error {
-        BodyError::TooLarge => {
+        BodyError::TooLarge(_) => {
             let detail = too_large(state.options.max_body_bytes);
             Problem::bad_request(detail).with_status(StatusCode::PAYLOAD_TOO_LARGE)
         }

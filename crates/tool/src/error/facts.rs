@@ -245,6 +245,13 @@ impl Error {
         self
     }
 
+    /// Takes that back: what was lost was not what makes it happen.
+    #[must_use]
+    pub fn without_doubt(mut self) -> Self {
+        self.0.facts.is_in_doubt = false;
+        self
+    }
+
     /// Says why.
     #[must_use]
     pub fn because(mut self, reason: Reason) -> Self {

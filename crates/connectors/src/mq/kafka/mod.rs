@@ -16,20 +16,16 @@ use super::destination::Destination;
 use super::message::{Outgoing, Receipt};
 use super::settings::Settings;
 use super::sole_reader::SoleReader;
+use crate::shared::turns::Turns;
 use async_trait::async_trait;
 use client::Client;
 use cursor::Cursor;
 use krafka::producer::RecordMetadata;
 use reader::TopicReader;
 use record::Position;
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Mutex;
 use tool::{Env, Error, Problem, Queue, Result, Subscription, TenantId};
-
-/// Who takes messages of a topic now.
-type Turns = std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>;
 
 /// One cluster.
 pub(super) struct Kafka {
@@ -57,12 +53,6 @@ impl Kafka {
             service: env.service.clone().unwrap_or_default(),
             taking: Turns::default(),
         })
-    }
-
-    fn turn(&self, topic: &str) -> Arc<Mutex<()>> {
-        let mut turns = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-        turns.entry(topic.to_owned()).or_default().clone()
     }
 
     /// Where `_receive` has come to, which `_peek` shows.
@@ -136,7 +126,7 @@ impl Broker for Kafka {
 
     async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let topic = topic_of(from)?;
-        let turn = self.turn(topic);
+        let turn = self.taking.of(topic);
         let _alone = turn.lock().await;
         let Some(queue) = &self.queue else { return self.take(topic, basket, wait).await };
         let name = format!("mq/{}/{topic}/receive", self.service);

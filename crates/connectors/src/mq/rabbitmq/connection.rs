@@ -4,6 +4,7 @@ use super::failure;
 use super::publisher::Publisher;
 use crate::mq::address::Address;
 use crate::mq::broker::Options;
+use crate::mq::unanswered::Unanswered;
 use crate::shared::network::dial;
 use crate::shared::wire::TlsConfig;
 use async_compat::Compat;
@@ -22,18 +23,21 @@ pub(super) struct Connections {
     tls: TlsConfig,
     /// What calls share, with the channel that publishes.
     shared: Mutex<Option<Arc<Publisher>>>,
+    pub(super) unanswered: Unanswered,
 }
 
 impl Connections {
     pub(super) fn new(address: Address, mut options: Options) -> Self {
         let tls = TlsConfig::new(std::mem::take(&mut options.tls));
-        Self { address, options, tls, shared: Mutex::default() }
+        Self { address, options, tls, shared: Mutex::default(), unanswered: Unanswered::default() }
     }
 
-    /// The one that publishes, opened anew where its connection or channel has ended.
+    /// The one that publishes, opened anew where its connection or channel has ended, or answers no more.
     pub(super) async fn publisher(&self) -> Result<Arc<Publisher>> {
         let mut shared = self.shared.lock().await;
-        if let Some(publisher) = shared.as_ref().filter(|publisher| publisher.is_open()) {
+        if let Some(publisher) = shared.as_ref().filter(|publisher| publisher.is_open())
+            && self.unanswered.is_alive(self.options.timeout, publisher.answers()).await
+        {
             return Ok(publisher.clone());
         }
         let budget = self.options.budget();

@@ -47,6 +47,32 @@ impl Rabbitmq {
         Ok(Self { connections: Arc::new(Connections::new(address, options)), declares })
     }
 
+    async fn send(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
+        message.stays_here();
+        let publisher = self.connections.publisher().await?;
+        publisher.ensure(to, self.declares).await?;
+        let target = match message.delay.is_zero() {
+            true => Target::of(to),
+            false => publisher.delay_queue(&Target::of(to), message.delay).await?,
+        };
+        let properties = properties::of(message)?;
+        message.leaves();
+        publisher.publish(&target, &message.bytes, properties).await?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + message.delay;
+        Ok(Receipt { available_at: i64::try_from(now.as_millis()).ok(), ..Receipt::default() })
+    }
+
+    async fn check(&self, places: &[Destination]) -> Result<()> {
+        let publisher = self.connections.publisher().await?;
+        publisher.check_unblocked()?;
+        for place in places.iter().filter(|_| !self.declares) {
+            publisher.ensure(place, self.declares).await?;
+        }
+        let channel = self.connections.channel().await?;
+        let _ = channel.close(200, "done".into()).await;
+        Ok(())
+    }
+
     /// Gets messages until the basket is full, and settles them: those in the basket as `then` says. What is not settled
     /// when the channel ends goes back to the queue.
     async fn get(&self, from: &Destination, basket: &mut Basket<'_>, then: Then) -> Result<()> {
@@ -91,28 +117,17 @@ impl Broker for Rabbitmq {
     }
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
-        message.stays_here();
-        let publisher = self.connections.publisher().await?;
-        publisher.ensure(to, self.declares).await?;
-        let target = match message.delay.is_zero() {
-            true => Target::of(to),
-            false => publisher.delay_queue(&Target::of(to), message.delay).await?,
-        };
-        let properties = properties::of(message)?;
-        message.leaves();
-        publisher.publish(&target, &message.bytes, properties).await?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + message.delay;
-        Ok(Receipt { available_at: i64::try_from(now.as_millis()).ok(), ..Receipt::default() })
+        self.connections.unanswered.watch(self.send(to, message)).await
     }
 
     async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
-        self.get(from, basket, Then::GiveBack).await
+        self.connections.unanswered.watch(self.get(from, basket, Then::GiveBack)).await
     }
 
     async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let until = Instant::now() + wait;
         loop {
-            self.get(from, basket, Then::Take).await?;
+            self.connections.unanswered.watch(self.get(from, basket, Then::Take)).await?;
             if !basket.is_empty() || Instant::now() >= until {
                 return Ok(());
             }
@@ -121,14 +136,7 @@ impl Broker for Rabbitmq {
     }
 
     async fn health(&self, places: &[Destination]) -> Result<()> {
-        let publisher = self.connections.publisher().await?;
-        publisher.check_unblocked()?;
-        for place in places.iter().filter(|_| !self.declares) {
-            publisher.ensure(place, self.declares).await?;
-        }
-        let channel = self.connections.channel().await?;
-        let _ = channel.close(200, "done".into()).await;
-        Ok(())
+        self.connections.unanswered.watch(self.check(places)).await
     }
 
     async fn subscribe(&self, from: &Destination, wanted: &Subscription) -> Result<Box<dyn Reader>> {

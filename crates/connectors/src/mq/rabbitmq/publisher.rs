@@ -76,6 +76,16 @@ impl Publisher {
         }
     }
 
+    /// Whether somebody is there. A broker that takes no messages says so, and nothing else before it takes them again.
+    pub(super) async fn answers(&self) -> bool {
+        if self.connection.status().blocked() {
+            return true;
+        }
+        let Ok(channel) = self.channel().await else { return false };
+        let _ = channel.close(200, "done".into()).await;
+        true
+    }
+
     pub(super) async fn channel(&self) -> Result<Channel> {
         let mut attempts = 0;
         loop {

@@ -3,6 +3,7 @@
 use super::failure;
 use crate::mq::address::Address;
 use crate::mq::broker::Options;
+use crate::mq::unanswered::Unanswered;
 use crate::mq::wire;
 use crate::shared::wire::{TlsConfig, Wire};
 use redis::aio::{MultiplexedConnection, PubSub};
@@ -35,15 +36,16 @@ pub(super) struct Connections {
     tls: TlsConfig,
     /// What calls share; commands of many callers go through one connection.
     shared: Mutex<Option<Connection>>,
+    pub(super) unanswered: Unanswered,
 }
 
 impl Connections {
     pub(super) fn new(address: Address, database: i64, mut options: Options) -> Self {
         let tls = TlsConfig::new(std::mem::take(&mut options.tls));
-        Self { address, database, options, tls, shared: Mutex::default() }
+        Self { address, database, options, tls, shared: Mutex::default(), unanswered: Unanswered::default() }
     }
 
-    /// The connection of all calls, opened anew where it has ended.
+    /// The connection of all calls, opened anew where it has ended or answers no more.
     pub(super) async fn shared(&self) -> Result<MultiplexedConnection> {
         Ok(self.shared_connection().await?.commands)
     }
@@ -52,7 +54,11 @@ impl Connections {
     pub(super) async fn shared_connection(&self) -> Result<Connection> {
         let mut shared = self.shared.lock().await;
         if let Some(connection) = shared.as_ref().filter(|connection| !connection.driver.is_finished()) {
-            return Ok(connection.clone());
+            let answers =
+                async { redis::cmd("PING").exec_async(&mut connection.commands.clone()).await.is_ok() };
+            if self.unanswered.is_alive(self.options.timeout, answers).await {
+                return Ok(connection.clone());
+            }
         }
         let budget = self.options.budget();
         let connection = budget.run(|| async { Ok(Box::pin(self.own()).await?) }).await?;

@@ -72,6 +72,37 @@ impl Redis {
         Ok(Receipt { receivers: Some(receivers), ..Receipt::default() })
     }
 
+    async fn publish_to_stream(&self, stream: &str, message: &Outgoing) -> Result<Receipt> {
+        let mut add = Cmd::new();
+        add.arg("XADD").arg(stream);
+        if !self.declares {
+            add.arg("NOMKSTREAM");
+        }
+        add.arg("*");
+        entry::write(&mut add, message);
+        let mut connection = self.connections.shared().await?;
+        message.leaves();
+        let id: Option<String> =
+            add.query_async(&mut connection).await.map_err(|error| failure::of_publishing(&error))?;
+        let id =
+            id.ok_or_else(|| Error::missing(format!("there is no stream '{stream}', and 'declare' is off")))?;
+        Ok(Receipt { available_at: entry::time_of(&id), position: Some(id), receivers: None })
+    }
+
+    async fn check(&self, places: &[Destination]) -> Result<()> {
+        let mut connection = self.connections.shared().await?;
+        let _: String =
+            redis::cmd("PING").query_async(&mut connection).await.map_err(|error| failure::of(&error))?;
+        let streams = places.iter().filter_map(|place| is_reading(place).ok());
+        for stream in streams.filter(|_| !self.declares) {
+            let is_there: bool = connection.exists(stream).await.map_err(|error| failure::of(&error))?;
+            if !is_there {
+                return Err(Error::missing(format!("there is no stream '{stream}', and 'declare' is off")));
+            }
+        }
+        Ok(())
+    }
+
     /// Who takes messages of a stream for callers; other groups read it on their own.
     async fn taker(&self, stream: &str) -> Result<Taker> {
         let group = format!("mcp-all-in-one.{}.{}", self.tenant, self.service);
@@ -95,34 +126,25 @@ impl Broker for Redis {
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
         message.stays_here();
-        let stream = match to {
-            Destination::Channel(channel) => return self.publish_to_channel(channel, message).await,
-            other => is_reading(other)?,
+        let publishing = async {
+            match to {
+                Destination::Channel(channel) => self.publish_to_channel(channel, message).await,
+                other => self.publish_to_stream(is_reading(other)?, message).await,
+            }
         };
-        let mut add = Cmd::new();
-        add.arg("XADD").arg(stream);
-        if !self.declares {
-            add.arg("NOMKSTREAM");
-        }
-        add.arg("*");
-        entry::write(&mut add, message);
-        let mut connection = self.connections.shared().await?;
-        message.leaves();
-        let id: Option<String> =
-            add.query_async(&mut connection).await.map_err(|error| failure::of_publishing(&error))?;
-        let id =
-            id.ok_or_else(|| Error::missing(format!("there is no stream '{stream}', and 'declare' is off")))?;
-        Ok(Receipt { available_at: entry::time_of(&id), position: Some(id), receivers: None })
+        self.connections.unanswered.watch(publishing).await
     }
 
     async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
-        self.taker(is_reading(from)?).await?.show(basket).await
+        let stream = is_reading(from)?;
+        self.connections.unanswered.watch(async { self.taker(stream).await?.show(basket).await }).await
     }
 
     async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let (stream, until) = (is_reading(from)?, Instant::now() + wait);
         loop {
-            self.taker(stream).await?.take(basket).await?;
+            let taking = async { self.taker(stream).await?.take(basket).await };
+            self.connections.unanswered.watch(taking).await?;
             if !basket.is_empty() || Instant::now() >= until {
                 return Ok(());
             }
@@ -131,17 +153,7 @@ impl Broker for Redis {
     }
 
     async fn health(&self, places: &[Destination]) -> Result<()> {
-        let mut connection = self.connections.shared().await?;
-        let _: String =
-            redis::cmd("PING").query_async(&mut connection).await.map_err(|error| failure::of(&error))?;
-        let streams = places.iter().filter_map(|place| is_reading(place).ok());
-        for stream in streams.filter(|_| !self.declares) {
-            let is_there: bool = connection.exists(stream).await.map_err(|error| failure::of(&error))?;
-            if !is_there {
-                return Err(Error::missing(format!("there is no stream '{stream}', and 'declare' is off")));
-            }
-        }
-        Ok(())
+        self.connections.unanswered.watch(self.check(places)).await
     }
 
     async fn subscribe(&self, from: &Destination, wanted: &Subscription) -> Result<Box<dyn Reader>> {

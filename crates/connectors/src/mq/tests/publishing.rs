@@ -1,6 +1,6 @@
 //! Publishing, looking and taking, on queues of our own.
 
-use super::{Home, call, call_in, cx, problems, service, settings};
+use super::{Home, call, call_in, call_raw, cx, problems, service, settings};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,6 +46,19 @@ async fn receives_what_comes_while_it_waits() {
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
 }
 
+/// A message is what its publisher wrote, with every digit.
+#[tokio::test]
+async fn messages_keep_their_digits() {
+    let home = Home::new().await;
+    let orders = service(settings(), &home.env());
+    let exact = r#"{"id":12345678901234567890123,"price":1.10,"d":0.12345678901234567890}"#;
+    call_raw(&orders, "created", &format!(r#"{{"message":0,"\u006dessage": {exact} }}"#)).await;
+    for tool in ["created_peek", "created_receive"] {
+        let shown = call_raw(&orders, tool, "{}").await;
+        assert!(shown.contains(exact), "{tool}: {shown}");
+    }
+}
+
 /// MQ-2
 #[tokio::test]
 async fn holds_a_message_back_for_its_delay() {
@@ -85,6 +98,22 @@ async fn publishes_once_for_one_id() {
     let shown: Vec<_> =
         shown["messages"].as_array().unwrap().iter().map(|one| one["message"].clone()).collect();
     assert_eq!(shown, [json!(1), json!(3)]);
+}
+
+/// MQ-10: whoever comes with an id while it is published gets what comes of that, in this process and another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_at_once_with_one_id_all_get_its_result() {
+    let home = Home::new().await;
+    let processes = [service(settings(), &home.env()), service(settings(), &home.replica().await)];
+    for round in 0..5 {
+        let arguments = json!({ "message": 1, "messageId": format!("m-{round}") });
+        let calls = (0..8).map(|number| call(&processes[number % 2], "created", arguments.clone()));
+        let results = futures::future::join_all(calls).await;
+        let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+        let first: Vec<_> = results.iter().filter(|result| result["duplicate"] != true).collect();
+        assert_eq!(first.len(), 1, "{results:?}");
+        assert!(results.iter().all(|result| result["position"] == first[0]["position"]), "{results:?}");
+    }
 }
 
 /// MQ-10: an id is its caller's own.

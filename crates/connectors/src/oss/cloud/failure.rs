@@ -67,7 +67,11 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, words: &[u8]) -> 
         503 if code == "SlowDown" => {
             Error::upstream(format!("the store wants fewer requests ({said})")).retryable()
         }
-        502..=504 => Error::unavailable(format!("the store is not able to answer ({said})")).retryable(),
+        // From somebody between, who has lost the answer.
+        502 | 504 => {
+            Error::unavailable(format!("the store is not able to answer ({said})")).retryable().in_doubt()
+        }
+        503 => Error::unavailable(format!("the store is not able to answer ({said})")).retryable(),
         500 => Error::upstream(format!("the store failed ({said})")).retryable(),
         _ => Error::upstream(format!("the store refuses the request ({said})")),
     };

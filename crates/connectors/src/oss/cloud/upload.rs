@@ -40,16 +40,20 @@ pub(super) async fn save(cloud: &Cloud, key: &str, mut body: Body, options: Save
         ..WriteOptions::default()
     };
     // A store that cannot refuse is asked before; two at once may then both write.
-    if if_not_exists && !wanted.if_not_exists && cloud.operator.exists(key).await.map_err(explain)? {
+    if if_not_exists
+        && !wanted.if_not_exists
+        && cloud.operator.exists(key).await.map_err(|error| explain(error).without_doubt())?
+    {
         return Err(failure::exists());
     }
     let writer = cloud.operator.writer_options(key, wanted).await.map_err(explain)?;
     let mut upload = Upload { writer: Some(writer), tasks: cloud.tasks.clone() };
     let mut size = 0;
-    while let Some(piece) = body.next().await? {
+    while let Some(piece) = body.next().await.map_err(tool::Error::without_doubt)? {
         size += piece.len() as u64;
         if let Some(writer) = &mut upload.writer {
-            writer.write(piece).await.map_err(explain)?;
+            // Parts alone are no object: it is made by the last request.
+            writer.write(piece).await.map_err(|error| explain(error).without_doubt())?;
         }
     }
     let Some(writer) = &mut upload.writer else { return Err(tool::Error::internal("an upload is gone")) };

@@ -125,13 +125,14 @@ fn wrong(parameter: &str, why: &str) -> Error {
 
 /// The properties `content`, `source` and `encoding` of a tool's parameters.
 pub(crate) fn schema() -> [(String, Value); 3] {
+    // What another tool gets is shown by the record of that call alone, as that tool's own schema says.
     let source = json!({
         "type": "object",
         "description": "Where the content comes from, instead of 'content': {\"url\"} or another tool and its arguments, {\"uri\", \"arguments\"}",
         "properties": {
             "url": { "type": "string", "description": "Fetched with GET" },
             "uri": { "type": "string", "description": "A tool, e.g. oss://docs/load" },
-            "arguments": { "type": "object", "description": "What that tool is called with" },
+            "arguments": { "type": "object", "writeOnly": true, "description": "What that tool is called with" },
         },
         "additionalProperties": false,
     });

@@ -2,7 +2,7 @@
 
 use super::given::{Encoding, decode};
 use super::{Content, web};
-use crate::shared::network::{Policy, Resolver};
+use crate::shared::network::{Policy, Resolver, Setting};
 use fetch::{Tls, Url};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
@@ -50,8 +50,9 @@ impl Sources {
     /// Sources of a service with this policy. It is none of its callers': what they write is fetched from public addresses.
     pub(crate) fn new(env: &Env, policy: Arc<Policy>, timeout: Duration) -> Self {
         let guarded = Fetcher::new(Arc::new(Policy::of_callers(env)));
+        let own = Arc::new(Arc::unwrap_or_clone(policy).set_in(Setting::Fetching));
         let (tools, links) = (env.tools.clone(), env.links.clone());
-        Self { tools, links, guarded, own: Fetcher::new(policy), timeout }
+        Self { tools, links, guarded, own: Fetcher::new(own), timeout }
     }
 
     /// The content that a `source` leads to.

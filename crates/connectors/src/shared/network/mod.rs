@@ -40,6 +40,8 @@ pub(crate) enum Setting {
     HttpTool,
     /// None: a caller has written the address.
     Source,
+    /// On the service that fetches an object of another store.
+    Fetching,
     /// The platform's admins have not let the tenant's services in, whatever they say themselves.
     Tenant,
 }
@@ -101,6 +103,11 @@ impl Policy {
     /// Whether connections go to public addresses only.
     pub(crate) fn is_public(&self) -> bool {
         matches!(self, Self::PublicAnd(ranges, _) if ranges.is_empty())
+    }
+
+    /// Whether it opens nothing because the tenant's services may not, whatever they say.
+    pub(crate) fn is_closed_to_tenant(&self) -> bool {
+        matches!(self, Self::PublicAnd(_, Setting::Tenant))
     }
 
     /// Whether a connection may go there.

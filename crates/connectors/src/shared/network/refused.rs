@@ -16,6 +16,9 @@ pub(super) fn error(address: IpAddr, setting: Setting) -> Error {
         Setting::Source => {
             "content comes from public addresses only, whatever the service itself may reach, unless the server runs with --allow-private-network"
         }
+        Setting::Fetching => {
+            "the object is large, so that the service that was called fetches it from its store itself; to allow it, set \"allow_private_network\": true or a list of ranges on the service that was called, as on that of the source"
+        }
         Setting::Tenant => {
             "\"allow_private_network\" on a service or tool counts only where an admin of the platform has set \"allow_private_network\": true on its tenant (PATCH /api/v1/tenants/{id})"
         }

@@ -3,6 +3,7 @@
 use super::is_surely_nothing;
 use crate::shared::arguments::text;
 use crate::shared::bounds::Bounds;
+use crate::shared::turns::{Turn, Turns};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -11,11 +12,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::uri::Options;
-use tool::{Context, Error, ErrorKind, KeyState, Once, Reason, Result};
+use tool::{Context, Env, Error, ErrorKind, KeyState, Once, Reason, Result};
+
+/// Where the keys of one service are remembered, and who works under them now.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    once: Option<Arc<dyn Once>>,
+    turns: Turns,
+}
+
+impl Keys {
+    pub(crate) fn new(env: &Env) -> Self {
+        Self { once: env.once.clone(), turns: Turns::default() }
+    }
+}
 
 /// A key, and where it is remembered.
 pub(crate) struct Keyed<'a> {
     once: &'a dyn Once,
+    /// Whoever comes with the same key meanwhile waits for what comes of the first.
+    turn: Turn,
     /// As it was given, for people.
     given: &'a str,
     /// The caller's own: nobody learns what came of somebody else's message.
@@ -54,10 +70,11 @@ impl<'a> Keyed<'a> {
     pub(crate) fn of(
         cx: &'a Context,
         arguments: &'a Map<String, Value>,
-        once: Option<&'a Arc<dyn Once>>,
+        keys: &'a Keys,
         scope: String,
         words: Words,
     ) -> Result<Option<Self>> {
+        let once = keys.once.as_ref();
         let given = text(arguments, words.parameter, MAX_KEY_CHARACTERS)?;
         let found = match (given, once) {
             (Some(_), None) => {
@@ -78,6 +95,7 @@ impl<'a> Keyed<'a> {
         };
         Ok(found.map(|(given, once, key, digest)| Self {
             once: &**once,
+            turn: keys.turns.of(&format!("{}/{scope}/{key}", cx.tenant)),
             given,
             key,
             digest,
@@ -134,6 +152,12 @@ impl<'a> Keyed<'a> {
         surely_not: impl Fn(&Result<Value>) -> bool,
     ) -> Result<Value> {
         let (given, Words { parameter, done }) = (self.given, self.words);
+        let _turn = cx.within(self.turn.lock()).await.map_err(|ended| {
+            let late = format!(
+                "another call with the {parameter} '{given}' did not end in time; nothing was sent by this one"
+            );
+            ended.error(&late)
+        })?;
         match self.once.begin(&cx.tenant, &self.scope, &self.key, &self.digest).await? {
             KeyState::First => {}
             KeyState::Done(result) => return repeated(&result),
@@ -154,6 +178,14 @@ impl<'a> Keyed<'a> {
             }
         }
         let ended = work.await;
+        // Another process may have been faster.
+        if self.is_atomic
+            && ended.is_err()
+            && let Ok(KeyState::Done(result)) =
+                self.once.begin(&cx.tenant, &self.scope, &self.key, &self.digest).await
+        {
+            return repeated(&result);
+        }
         let written = match &ended {
             end if surely_not(end) => self.once.forget(&cx.tenant, &self.scope, &self.key).await,
             Ok(result) => self.once.finish(&cx.tenant, &self.scope, &self.key, &raw(result)?).await,

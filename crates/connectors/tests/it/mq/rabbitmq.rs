@@ -1,6 +1,6 @@
 //! RabbitMQ: queues and exchanges of a real server.
 
-use super::support::{Home, cx, name, needed, run, run_within};
+use super::support::{Home, assert_leaves_a_dead_connection, cx, name, needed, run, run_raw, run_within};
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -184,4 +184,26 @@ async fn says_what_is_wrong_with_address_sign_in_and_place() {
     assert_eq!(strict.health(&cx()).await.unwrap_err().kind(), ErrorKind::Missing);
     let error = run(&strict, "created", json!({ "message": 1 })).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Missing, "{error}");
+}
+
+/// MQ-9
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_answers_no_more_is_not_used_again() {
+    let (home, queue) = (Home::new().await, name("orders"));
+    let proxy = TcpProxy::start(host()).await;
+    let through = url().replace(&host(), &proxy.address().to_string());
+    let orders = home.service("rabbitmq", &through, &queue_tools(&queue));
+    assert_leaves_a_dead_connection(&orders, &proxy).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_keep_their_digits() {
+    let (home, queue) = (Home::new().await, name("orders"));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
+    let exact = r#"{"id":12345678901234567890123,"price":1.10}"#;
+    run_raw(&orders, "created", &format!(r#"{{"message":{exact}}}"#)).await;
+    for tool in ["created_peek", "created_receive"] {
+        let shown = run_raw(&orders, tool, "{}").await;
+        assert!(shown.contains(exact), "{tool}: {shown}");
+    }
 }

@@ -1,6 +1,9 @@
 //! Redis: streams and channels of a real server.
 
-use super::support::{Home, assert_breaks_and_comes_back, cx, name, needed, run, run_within};
+use super::support::{
+    Home, assert_breaks_and_comes_back, assert_leaves_a_dead_connection, cx, name, needed, run, run_raw,
+    run_within,
+};
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 use redis::streams::StreamRangeReply;
@@ -194,4 +197,31 @@ async fn a_delayed_message_waits_as_a_call_that_is_made_later() {
     }
     let left: usize = others().await.xlen(&stream).await.unwrap();
     assert_eq!(left, 2, "at least once");
+}
+
+/// MQ-9
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_answers_no_more_is_not_used_again() {
+    let (home, stream) = (Home::new().await, name("orders"));
+    let proxy = TcpProxy::start(host()).await;
+    let orders = home.service("redis", &through(&proxy), &stream_tool(&stream));
+    assert_leaves_a_dead_connection(&orders, &proxy).await;
+}
+
+/// A message is what its publisher wrote, with every digit, in both directions.
+#[tokio::test]
+async fn messages_keep_their_digits() {
+    let (home, stream) = (Home::new().await, name("orders"));
+    let orders = home.service("redis", &url(), &stream_tool(&stream));
+    let exact = r#"{"id":12345678901234567890123,"price":1.10}"#;
+    run_raw(&orders, "created", &format!(r#"{{"message":{exact}}}"#)).await;
+    let mut others = others().await;
+    let found: StreamRangeReply = others.xrange_all(&stream).await.unwrap();
+    assert_eq!(found.ids[0].get::<String>("message").unwrap(), exact);
+    let theirs = r#"{ "n": 98765432109876543210.10 }"#;
+    let _: String = others.xadd(&stream, "*", &[("message", theirs)]).await.unwrap();
+    for tool in ["created_peek", "created_receive"] {
+        let shown = run_raw(&orders, tool, r#"{"max":10}"#).await;
+        assert!(shown.contains(exact) && shown.contains(theirs), "{tool}: {shown}");
+    }
 }

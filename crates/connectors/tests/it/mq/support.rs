@@ -1,12 +1,13 @@
 //! Services over a broker, with a database of our own beside it.
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{NewTenant, OnceResults, Options, Queues, Store, Vault};
 use testkit::conformance::{bind_and_call, call, context};
 use testkit::tcp_proxy::TcpProxy;
-use tool::{Call, Connector, Context, Env, ErrorKind, Outcome, TenantId};
+use tool::{Arguments, Call, Connector, Context, Env, ErrorKind, Outcome, TenantId};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -111,4 +112,34 @@ pub(crate) async fn assert_breaks_and_comes_back(orders: &Arc<dyn Connector>, pr
     .await;
     proxy.restore();
     run(orders, "created", json!({ "message": 4 })).await.unwrap();
+}
+
+/// A connection over which nothing comes any more gives way to another, for whatever is called next.
+pub(crate) async fn assert_leaves_a_dead_connection(orders: &Arc<dyn Connector>, proxy: &TcpProxy) {
+    for (tool, arguments) in [("created", json!({ "message": 2 })), ("created_receive", json!({}))] {
+        run(orders, "created", json!({ "message": 1 })).await.unwrap();
+        proxy.forget();
+        let late = run_within(orders, &context(Duration::from_millis(700)), tool, arguments).await;
+        assert_eq!(late.unwrap_err().kind(), ErrorKind::Timeout);
+        run_within(orders, &context(Duration::from_secs(15)), "created", json!({ "message": 3 }))
+            .await
+            .unwrap();
+        orders.health(&cx()).await.unwrap();
+        // As if it were new.
+        proxy.restore();
+        testkit::eventually("a connection after the proxy's", Duration::from_secs(20), async || {
+            run(orders, "created", json!({ "message": 4 })).await.is_ok()
+        })
+        .await;
+    }
+}
+
+/// The answer as it is written, to arguments as they are written.
+pub(crate) async fn run_raw(connector: &Arc<dyn Connector>, tool: &str, arguments: &str) -> String {
+    let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
+    let call = Call::new(tool, Arguments::from_raw(arguments).unwrap());
+    match bind_and_call(&**connector, &cx(), call).await.unwrap() {
+        Outcome::Done(output) => output.data().unwrap().into_owned(),
+        other => panic!("{other:?}"),
+    }
 }

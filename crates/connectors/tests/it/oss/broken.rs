@@ -26,6 +26,55 @@ async fn answering(answer: &'static str) -> SocketAddr {
     address
 }
 
+/// Reads every request, and closes the connection, or says nothing.
+#[cfg(feature = "oss")]
+async fn losing(is_closing: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut request = vec![0; 8192];
+                let _ = socket.read(&mut request).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                match is_closing {
+                    true => drop(socket),
+                    false => std::future::pending().await,
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Nobody knows whether it was done, and what would be done twice is not to be tried again.
+#[cfg(feature = "oss")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_answer_says_that_it_may_have_happened() {
+    for is_closing in [true, false] {
+        let address = losing(is_closing).await;
+        let store = Store::open(json!({
+            "provider": "minio", "bucket": "b", "endpoint": format!("http://{address}"), "timeout_ms": 1000,
+            "credentials": { "access_key_id": "k", "secret_access_key": "s" }, "allow_private_network": true,
+            "retry": { "max_attempts": 1 }, "circuit_breaker": { "failures": 0 },
+        }));
+        let new = json!({ "key": "a", "content": "x", "ifNotExists": true });
+        for (tool, arguments, is_repeatable) in [
+            ("save", new, false),
+            ("save", json!({ "key": "a", "content": "x" }), true),
+            ("copy", json!({ "key": "a", "to": "b" }), true),
+            ("delete", json!({ "key": "a" }), true),
+        ] {
+            let error = store.fails(tool, arguments.clone()).await;
+            assert!(error.message().ends_with("; it may have happened"), "{tool} {arguments}: {error}");
+            assert_eq!(error.is_retryable(), is_repeatable, "{tool} {arguments}: {error}");
+        }
+        let error = store.fails("stat", json!({ "key": "a" })).await;
+        assert!(error.is_retryable() && !error.message().contains("happened"), "{error}");
+    }
+}
+
 /// F9: other bytes than were asked for are no success.
 #[cfg(feature = "oss")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -107,6 +107,27 @@ async fn a_request_that_was_not_let_through_can_be_made_again() {
     }
 }
 
+/// 429 means the same in whatever words.
+#[tokio::test]
+async fn too_many_requests_are_told_in_any_words() {
+    let home = Home::new().await;
+    for vendor in VENDORS {
+        let answer = answering("429 Too Many Requests\r\nRetry-After: 7", r#"{"message":"slow"}"#);
+        let (endpoint, requests) = scripted(Some(answer)).await;
+        let mut settings = at(&endpoint, vendor);
+        settings["retry"] = json!({ "max_attempts": 1 });
+        let service = open_in(&settings, &home.env);
+        let mut arguments = message();
+        arguments["idempotencyKey"] = json!(tool::new_id::<String>());
+        for made in 1..=2 {
+            let error = call(&service, "verification_code", arguments.clone()).await.unwrap_err();
+            assert!(error.is_retryable(), "{vendor}: {error}");
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)), "{vendor}: {error}");
+            assert_eq!(requests.load(Ordering::SeqCst), made, "{vendor}");
+        }
+    }
+}
+
 /// F23: 200 with an error code.
 #[tokio::test]
 async fn an_error_code_with_status_200_has_failed() {

@@ -65,6 +65,10 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
                         }
                         _ => fill(new_field, old_field, &of_field, root),
                     }
+                } else if old_field.is_object() && !is_sign_in(name) && has_secrets_alone(&of_field, root) {
+                    let mut kept = json!({});
+                    fill(&mut kept, old_field, &of_field, root);
+                    new.insert(name.clone(), kept);
                 }
             }
         }
@@ -76,6 +80,18 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
         }
         _ => {}
     }
+}
+
+/// Of these, leaving out is the word for "none".
+fn is_sign_in(name: &str) -> bool {
+    ["auth", "auth_config"].contains(&name)
+}
+
+/// An object that is described as nothing but secrets: whoever leaves it out leaves out these.
+fn has_secrets_alone(schemas: &[&Value], root: &Value) -> bool {
+    let described = || schemas.iter().filter_map(|schema| schema.get("properties")?.as_object()).flatten();
+    let is_secret = |name: &str| is_secret(name, &property(schemas, name, root), Visibility::Manager);
+    described().next().is_some() && described().all(|(name, _)| is_secret(name))
 }
 
 /// How `new` writes the name of a field; headers are the same in either case.

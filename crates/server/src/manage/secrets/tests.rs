@@ -123,3 +123,24 @@ fn forgets_the_secrets_of_a_sign_in_of_another_type() {
     let new = json!({ "auth": { "type": "basic", "user": "ada" } });
     assert_eq!(with_kept_secrets(new.clone(), &old, &schema()), new);
 }
+
+#[test]
+fn keeps_an_object_of_nothing_but_secrets_that_is_left_out() {
+    let secret = || json!({ "type": "string", "writeOnly": true });
+    let schema = json!({ "properties": {
+        "bucket": {},
+        "credentials": { "type": ["object", "null"], "properties": { "id": secret(), "key": secret() } },
+        "tls": { "properties": { "key": secret(), "ca": {} } },
+        "headers": { "additionalProperties": secret() },
+    } });
+    let credentials = json!({ "id": "i", "key": "k" });
+    let old =
+        json!({ "bucket": "b", "credentials": credentials, "tls": { "key": "t" }, "headers": { "a": "h" } });
+    let kept = |new: Value| with_kept_secrets(new, &old, &schema);
+    assert_eq!(kept(json!({ "bucket": "c" })), json!({ "bucket": "c", "credentials": credentials }));
+    assert_eq!(kept(json!({ "credentials": null })), json!({ "credentials": null }));
+    assert_eq!(
+        kept(json!({ "credentials": { "id": "j" } })),
+        json!({ "credentials": { "id": "j", "key": "k" } })
+    );
+}
