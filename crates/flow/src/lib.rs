@@ -26,4 +26,4 @@ pub use picture::{Picture, PictureEdge, PictureNode, picture};
 pub use problem::{Code, Problem, Severity};
 pub use source::{MAX_BYTES, Place};
 pub use table_change::TableChange;
-pub use versions::{Change, diff, is_same};
+pub use versions::{Change, VersionText, diff, difference_before, is_same};

@@ -52,11 +52,6 @@ impl Code {
         (Self::Unchecked, "a warning: the service cannot say at the moment what it offers"),
     ];
 
-    /// It follows from how nodes are connected.
-    pub(crate) fn is_about_edges(self) -> bool {
-        matches!(self, Self::NotUpstream | Self::Unreachable | Self::Race)
-    }
-
     /// The word, as it stands in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {

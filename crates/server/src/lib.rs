@@ -262,8 +262,12 @@ impl Server {
         if tokio::time::timeout(time, state.calls.wait()).await.is_err() {
             tracing::warn!("calls did not end within {time:?}; they are dropped");
         }
-        state.gateway.close(time).await;
         background.close();
+        // The calls that runs let end, and those made later, are in the audit, too.
+        if tokio::time::timeout(time, background.wait()).await.is_err() {
+            tracing::warn!("work in the background did not end within {time:?}");
+        }
+        state.gateway.close(time).await;
         let rest = async {
             background.wait().await;
             state.store.close().await;

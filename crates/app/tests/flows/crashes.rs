@@ -18,6 +18,7 @@ on_both_databases! {
     another_process_takes_over
     no_instant_of_a_schedule_is_lost_with_the_process_that_watches
     a_process_that_ends_gives_its_runs_back
+    a_process_that_ends_has_the_calls_of_its_runs_in_the_audit
 }
 
 pub(crate) fn serve(database: &Database, name: Option<&str>) -> Server {
@@ -278,6 +279,26 @@ async fn a_process_that_ends_gives_its_runs_back(backend: Backend) {
         .await;
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert!(ending.wait(Duration::from_secs(60)).success(), "{}", ending.stderr());
+}
+
+/// HT-5.6: a call that a run lets end while its process stops has its record as any other.
+async fn a_process_that_ends_has_the_calls_of_its_runs_in_the_audit(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let mut ending = serve(&database, None);
+    let (admin, key) = (ending.admin(), ending.admin_key().unwrap().to_owned());
+    admin.post("services", shop(&upstream)).await.is(201);
+    publish(&admin, &database, "chain", CHAIN).await;
+    let run = start(&admin, "chain", json!({ "ms": 3000, "id": "a" })).await;
+    eventually("the call is under way", PATIENCE, async || count(&upstream, "/slow/3000") == 1).await;
+    ending.terminate();
+    assert!(ending.wait(Duration::from_secs(60)).success(), "{}", ending.stderr());
+    let again = serve(&database, None);
+    let admin = again.client(&key);
+    until(&admin, &run, &["succeeded"]).await;
+    assert_eq!(count(&upstream, "/slow/3000"), 1, "its outcome was recorded");
+    let audited = admin.get("audit?tool=shop__slow").await.is(200);
+    assert_eq!(audited.body["total"], 1, "{}", audited.text);
+    assert_eq!(audited.items()[0]["run_id"], *run);
 }
 
 /// FL-21: two processes on one PostgreSQL, one of them behind a proxy that says nothing for longer than a claim holds, and

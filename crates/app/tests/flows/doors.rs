@@ -62,6 +62,19 @@ async fn an_allow_list_holds_at_every_door(backend: Backend) {
             assert_eq!(ann.post("runs/bulk", bulk).await.is(200).body["done"], 0);
         }
     }
+    // What is not on the list is not there to be read, and nobody makes what they may not touch.
+    ann.post("flows", json!({ "id": "other", "source": ASKS })).await.is_problem(403, "FORBIDDEN");
+    let run = start(&app, "asks", json!({})).await;
+    for path in ["flows/asks", "flows/asks/versions", "flows/asks/triggers"] {
+        ann.get(path).await.is_problem(404, "NOT_FOUND");
+    }
+    for path in [format!("runs/{run}"), format!("runs/{run}/steps"), format!("runs/{run}/events")] {
+        ann.get(&path).await.is_problem(404, "NOT_FOUND");
+    }
+    for (path, field) in [("flows", "id"), ("runs", "flow")] {
+        let listed = ann.get(path).await.is(200).items();
+        assert!(!listed.is_empty() && listed.iter().all(|item| item[field] == "listed"), "{listed:?}");
+    }
     // Whoever has been told of a run may ask about it, and about no other.
     let caller = app.with_key(json!({ "name": "c", "role": "caller", "allow": ["flow://listed"] })).await;
     let own = start(&caller, "listed", json!({})).await;

@@ -259,10 +259,21 @@ nodes:
         app.get("audit?limit=100").await.is(200).text.matches("api://shop/").count() >= 2
     })
     .await;
+    // Nor does whoever asks about the run, whose question is audited.
+    let polled = app.call_name("flow_run", json!({ "run_id": id })).await.is(200);
+    assert!(
+        polled.text.contains("LOST") && !polled.text.to_lowercase().contains("mysterious"),
+        "{}",
+        polled.text
+    );
+    let asked = "audit?tool=flow_run";
+    eventually("it is audited", PATIENCE, async || app.get(asked).await.is(200).body["total"] == 1).await;
+    let asked = app.get(asked).await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
     for path in [
         format!("runs/{id}"),
         format!("runs/{id}/steps"),
         format!("runs/{id}/events"),
+        format!("audit/{asked}"),
         "audit?limit=100".into(),
     ] {
         let shown = app.get(&path).await.is(200).text.to_lowercase();

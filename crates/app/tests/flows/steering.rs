@@ -10,6 +10,11 @@ on_both_databases! {
     a_run_is_repeated_from_a_node
     a_paused_run_begins_nothing_new
     many_runs_are_steered_at_once
+    a_sub_flow_that_failed_is_tried_again_by_its_node
+    a_replay_in_another_version_passes_nothing_by
+    what_was_secret_stays_so_in_another_version
+    a_run_that_is_tried_again_has_not_failed
+    a_flow_that_is_disabled_is_not_repeated
 }
 
 /// FL-23: a retry does what failed again, and nothing else.
@@ -108,15 +113,123 @@ async fn many_runs_are_steered_at_once(backend: Backend) {
         until(&app, id, &["waiting"]).await;
     }
     let bulk = |action: &str| json!({ "action": action, "filter": { "flow": "waits" } });
-    let failed = app.post("runs/bulk", bulk("retry")).await.is(200);
+    let none = app.post("runs/bulk", bulk("retry")).await.is(200);
+    assert_eq!((&none.body["matched"], &none.body["done"]), (&json!(0), &json!(0)), "none has failed");
+    let waiting = json!({ "action": "retry", "filter": { "flow": "waits", "state": "waiting" } });
+    let failed = app.post("runs/bulk", waiting).await.is(200);
     assert_eq!((&failed.body["done"], failed.body["failed"].as_array().unwrap().len()), (&json!(0), 5));
     let done = app.post("runs/bulk", bulk("cancel")).await.is(200);
     assert_eq!((&done.body["matched"], &done.body["done"]), (&json!(5), &json!(5)));
     for id in &ids {
         until(&app, id, &["cancelled"]).await;
     }
+    // What has ended stands in nobody's way.
+    let again = app.post("runs/bulk", bulk("cancel")).await.is(200);
+    assert_eq!((&again.body["matched"], &again.body["failed"]), (&json!(0), &json!([])));
     let caller = app.with_key(json!({ "name": "c", "role": "caller" })).await;
     caller.post("runs/bulk", bulk("cancel")).await.is_problem(403, "FORBIDDEN");
     app.post("runs/bulk", bulk("delete")).await.is(200);
     assert_eq!(app.get("runs").await.is(200).body["total"], 0);
+}
+
+/// FL-13: each attempt of a node that runs a flow is a run of its own, whichever way the node says it.
+async fn a_sub_flow_that_failed_is_tried_again_by_its_node(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "kid", "nodes: {a: {throw: {code: KID, message: no}}}").await;
+    for (id, call) in [("flow", "flow: kid"), ("exec", "exec: 'flow://kid'")] {
+        let text = format!(
+            "nodes: {{s: {{{call}, retry: {{attempts: 3, delay: 100, on: [KID]}}, fail: f}}, f: {{with: s.error.attempts}}}}"
+        );
+        publish(&app, app.database(), id, &text).await;
+        let ended = run(&app, id, json!({})).await.is(200);
+        assert_eq!((&ended.body["state"], &ended.body["output"]), (&json!("succeeded"), &json!(3)));
+        let children = format!("runs?parent={}", ended.string("id"));
+        assert_eq!(app.get(&children).await.is(200).body["total"], 3);
+    }
+}
+
+/// FL-14, FL-15, FL-23: what ended in one version counts in another only where all before is the same, and nothing that
+/// somebody or a guard decided does.
+async fn a_replay_in_another_version_passes_nothing_by(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let caller = app.with_key(json!({ "name": "c", "role": "caller" })).await;
+    let replay = async |run: &str, version: i64| {
+        caller.post(&format!("runs/{run}/replay"), json!({ "from": "b", "version": version })).await
+    };
+    let two = |a: &str, b: &str| format!("nodes: {{a: {{{a}, next: b}}, b: {{with: {b}}}}}");
+    publish(&app, app.database(), "pay", &two("with: 1", "'1'")).await;
+    let first = run(&caller, "pay", json!({})).await.is(200).string("id");
+    let guard = "guard: {check: custom, of: '1', when: 'false'}";
+    for asks in ["approval: 'pay a million?'", guard, "nodes: {x: {approval: 'pay?'}}", "with: 2"] {
+        let version = publish(&app, app.database(), "pay", &two(asks, "'1'")).await;
+        let refused = replay(&first, version).await.is_problem(422, "VALIDATION_FAILED");
+        assert!(refused.text.contains("nodes.a"), "{}", refused.text);
+    }
+    // What is the same before the node is copied, as it is in the run's own version.
+    let version = publish(&app, app.database(), "pay", &two("with: 1", "'2'")).await;
+    let again = replay(&first, version).await.is(202).string("id");
+    assert_eq!(until(&app, &again, &["succeeded"]).await["output"], 2);
+    // Other inputs are something else, also where only their defaults are.
+    let text = format!("inputs: {{n: int = 7}}\n{}", two("with: 1", "'2'"));
+    let version = publish(&app, app.database(), "pay", &text).await;
+    let refused = replay(&first, version).await.is_problem(422, "VALIDATION_FAILED");
+    assert!(refused.text.contains("inputs"), "{}", refused.text);
+
+    let asks = "approval: {title: T, by: managers}";
+    publish(&app, app.database(), "asks", &two(asks, "'1'")).await;
+    let asked = start(&caller, "asks", json!({})).await;
+    let view = until(&app, &asked, &["waiting"]).await;
+    let approval = view["waiting_for"][0]["approval_id"].as_str().unwrap().to_owned();
+    app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
+    until(&app, &asked, &["succeeded"]).await;
+    let version = publish(&app, app.database(), "asks", &two(asks, "'2'")).await;
+    let refused = replay(&asked, version).await.is_problem(422, "VALIDATION_FAILED");
+    assert!(refused.text.contains("the node 'a' is an approval"), "{}", refused.text);
+    replay(&asked, 1).await.is(202);
+}
+
+/// FL-32: a version that does not call an input secret shows nothing of what was secret in the run that it repeats.
+async fn what_was_secret_stays_so_in_another_version(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = |input: &str| format!("inputs: {{k: {input}}}\nnodes: {{b: {{with: '${{k}}'}}}}");
+    publish(&app, app.database(), "keeps", &text("string")).await;
+    publish(&app, app.database(), "keeps", &text("{type: string, secret: true}")).await;
+    let first = run(&app, "keeps", json!({ "k": "REVERSEsecret777" })).await.is(200).string("id");
+    for body in [json!({ "version": 1 }), json!({ "version": 1, "inputs": { "k": "OTHERsecret888" } })] {
+        let again = app.post(&format!("runs/{first}/replay"), body).await.is(202);
+        let shown = until(&app, &again.string("id"), &["succeeded"]).await;
+        assert_eq!((&shown["inputs"]["k"], &shown["output"]), (&json!("***"), &json!("***")), "{shown}");
+        let steps = app.get(&format!("runs/{}/steps", again.string("id"))).await.is(200);
+        assert!(!steps.text.contains("secret"), "{}", steps.text);
+        // Nor does a repetition of the repetition.
+        let third = app.post(&format!("runs/{}/replay", again.string("id")), json!({})).await.is(202);
+        assert_eq!(until(&app, &third.string("id"), &["succeeded"]).await["inputs"]["k"], "***");
+    }
+}
+
+async fn a_flow_that_is_disabled_is_not_repeated(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "off", "nodes: {a: {with: 1}}").await;
+    let id = run(&app, "off", json!({})).await.is(200).string("id");
+    app.post("flows/off/disable", json!({})).await.is(200);
+    let refused = app.post(&format!("runs/{id}/replay"), json!({})).await;
+    refused.is_problem(409, "SERVICE_DISABLED");
+}
+
+async fn a_run_that_is_tried_again_has_not_failed(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let text = "
+nodes:
+  first: {exec: 'api://shop/flaky', args: {key: again}, next: held}
+  held: {approval: T, timeout: 1h}
+";
+    publish(&app, app.database(), "held", text).await;
+    let failed = run(&app, "held", json!({})).await.is(200);
+    assert_eq!(failed.body["error"]["node"], "first", "{}", failed.text);
+    let id = failed.string("id");
+    app.post(&format!("runs/{id}/retry"), json!({})).await.is(200);
+    let waiting = until(&app, &id, &["waiting"]).await;
+    assert!(waiting["error"].is_null() && waiting["waiting_for"][0]["until"].is_string(), "{waiting}");
 }

@@ -3,9 +3,14 @@
 use super::Lookup;
 use super::names::unknown;
 use super::scope::{GIVEN, Walk};
-use crate::document::{Data, Trigger};
+use crate::document::{Data, Declared, Field, Source, Trigger};
 use crate::problem::{Code, Problem};
 use crate::source::Place;
+use document::did_you_mean;
+use serde_json::Value;
+
+/// What goes to inputs by name when a schedule fires.
+const SCHEDULED: [&str; 6] = ["type", "name", "at", "message", "body", "change"];
 
 /// Makes an error or a warning.
 type Make = fn(Code, &str, Place, String) -> Problem;
@@ -48,6 +53,7 @@ impl Walk<'_> {
             if let Some(inputs) = &trigger.inputs {
                 self.only_of(inputs, &["trigger"]);
             }
+            self.inputs_of(trigger);
             if let Some(dedupe) = &trigger.dedupe {
                 self.only_of(&Data::Formula(dedupe.clone()), &["trigger"]);
             }
@@ -57,6 +63,40 @@ impl Walk<'_> {
             let vars = flow.vars.iter().map(|(key, _)| key.name.as_str());
             let names: Vec<_> = nodes.chain(vars).chain(inputs).chain(GIVEN).collect();
             self.only_of(output, &names);
+        }
+    }
+
+    /// What the trigger gives are inputs of the flow, and none is missing that its runs need.
+    fn inputs_of(&mut self, trigger: &Trigger) {
+        let flow = self.flow;
+        let names: Vec<_> = flow.inputs.iter().map(|input| input.name.as_str()).collect();
+        let mut given: Vec<&str> = Vec::new();
+        match (&trigger.inputs, &trigger.source) {
+            (Some(Data::Fields(fields)), _) => {
+                for field in fields {
+                    // What is spread is known when the trigger fires.
+                    let Field::Set(key, _) = field else { return };
+                    given.push(&key.name);
+                    if !names.contains(&key.name.as_str()) {
+                        self.problems.add(no_input(&key.name, trigger, key.at, &names));
+                    }
+                }
+            }
+            (Some(Data::Literal(Value::Object(fields))), _) => {
+                given.extend(fields.keys().map(String::as_str));
+                let unknown = given.iter().filter(|name| !names.contains(name));
+                let at = trigger.origin.start();
+                let problems: Vec<_> = unknown.map(|name| no_input(name, trigger, at, &names)).collect();
+                self.problems.extend(problems);
+            }
+            (None, Source::Schedule { .. }) => given.extend(SCHEDULED),
+            (Some(_), _) | (None, _) => return,
+        }
+        let is_missing = |input: &&Declared| !input.is_optional && !given.contains(&input.name.as_str());
+        for input in flow.inputs.iter().filter(is_missing) {
+            let message = format!("the runs it starts need the input '{}'; give it in 'inputs'", input.name);
+            let (path, at) = (trigger.origin.path(), trigger.origin.start());
+            self.problems.add(Problem::error(Code::MissingArgument, path, at, message));
         }
     }
 
@@ -85,4 +125,10 @@ impl Walk<'_> {
             }
         });
     }
+}
+
+fn no_input(name: &str, trigger: &Trigger, at: Place, names: &[&str]) -> Problem {
+    let meant = did_you_mean(name, names.iter().copied());
+    let message = format!("the flow has no input '{name}'{meant}, which the trigger's 'inputs' give");
+    Problem::error(Code::UnknownName, trigger.origin.path(), at, message)
 }

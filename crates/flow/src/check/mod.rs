@@ -96,9 +96,7 @@ pub fn validate(text: &str, tools: &dyn Tools) -> Validation {
         let mut walk = Walk::new(looked_at, tools);
         walk.flow();
         (bound, named) = (walk.bound, references(looked_at));
-        // What edges are left out of a sketch says nothing of those that were meant.
-        let is_known = |problem: &Problem| flow.is_some() || !problem.code.is_about_edges();
-        all.extend(walk.problems.into_sorted().into_iter().filter(is_known));
+        all.extend(walk.problems.into_sorted());
     }
     Validation { flow, problems: all.into_sorted(), bound, references: named }
 }
@@ -109,7 +107,10 @@ impl Walk<'_> {
         self.declarations();
         self.block(&self.flow.block);
         self.surroundings();
-        self.unused();
+        // A node that cannot be read may use what nothing else does.
+        if self.flow.block.is_whole() {
+            self.unused();
+        }
     }
 
     /// What is declared and never used.

@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
                 return Some(Named::LoopVar);
             }
             if let Some(node) = level.block.find(name) {
-                return Some(Named::Node { is_upstream: level.is_upstream(node) });
+                return Some(Named::Node { is_upstream: level.may_be_upstream(node) });
             }
         }
         if self.flow.vars.iter().any(|(var, _)| var.name == name) {
@@ -102,6 +102,12 @@ impl<'a> Walk<'a> {
 }
 
 impl Level<'_> {
+    /// The same, or edges that were meant and are not there may lead here.
+    fn may_be_upstream(&self, node: usize) -> bool {
+        let is_lost = |(from, is_torn): (usize, &bool)| *is_torn && self.downstream[node][from];
+        self.is_upstream(node) || self.block.torn.iter().enumerate().any(is_lost)
+    }
+
     /// What the node that is named gives is there, or null for good, when the present node runs.
     pub(super) fn is_upstream(&self, node: usize) -> bool {
         let is_handled =

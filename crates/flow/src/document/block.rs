@@ -49,9 +49,10 @@ impl<'a> Blocks<'a> {
             return None;
         }
         self.depth += 1;
-        let nodes: Vec<_> = field.entries().map(|(id, node)| self.read_node(id, &node, problems)).collect();
+        let nodes: Vec<_> =
+            field.entries().filter_map(|(id, node)| self.read_node(id, &node, problems)).collect();
         self.depth -= 1;
-        connect(nodes.into_iter().collect::<Option<Vec<_>>>()?, cursor, handler, problems)
+        connect(nodes, cursor, handler, problems)
     }
 
     fn read_node(
@@ -73,7 +74,7 @@ impl<'a> Blocks<'a> {
             let message = format!("'{id}' is no name for a node: letters, digits and _, not first a digit");
             problems.add(Problem::error(Code::Syntax, &cursor.path, cursor.at, message));
         }
-        node::read(id, cursor, self, problems)
+        Some(node::read(id, cursor, self, problems))
     }
 }
 
@@ -87,25 +88,25 @@ fn connect(
     let (nodes, wanted): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
     let joins: Vec<Join> = wanted.iter().map(|wanted| wanted.join).collect();
     let places: Places<'_> = nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
-    let mut is_torn = false;
-    let mut find = |id: &str, path: &str, at: Place, problems: &mut Problems| {
-        let found = find(&places, id, path, at, problems);
-        is_torn |= found.is_none();
-        found
-    };
-    let edges: Vec<Vec<Edge>> = wanted
-        .iter()
-        .map(|wanted| {
-            let edge = |(port, id, path, at): &(Port, String, String, Place)| {
-                Some(Edge { to: find(id, path, *at, problems)?, port: *port })
-            };
-            wanted.edges.iter().filter_map(edge).collect()
-        })
-        .collect();
-    let handler = handler.zip(cursor.field("fail"));
-    let handler = handler.and_then(|(id, field)| find(id, &field.path, field.spot().at, problems));
+    let mut torn = vec![false; nodes.len()];
+    let mut edges: Vec<Vec<Edge>> = Vec::new();
+    for (node, wanted) in wanted.iter().enumerate() {
+        let edge = |(port, id, path, at): &(Port, String, String, Place)| {
+            Some(Edge { to: find(&places, id, path, *at, problems)?, port: *port })
+        };
+        let found: Vec<_> = wanted.edges.iter().filter_map(edge).collect();
+        torn[node] = wanted.is_unreadable || found.len() < wanted.edges.len();
+        edges.push(found);
+    }
+    let wanted_handler = handler.zip(cursor.field("fail"));
+    let handler = wanted_handler
+        .as_ref()
+        .and_then(|(id, field)| find(&places, id, &field.path, field.spot().at, problems));
+    if handler.is_none() && wanted_handler.is_some() {
+        torn.fill(true);
+    }
     match Graph::new(joins.clone(), edges, handler) {
-        Ok(graph) => Some(Block { nodes, graph, is_torn }),
+        Ok(graph) => Some(Block { nodes, graph, torn }),
         Err(circle) => {
             let names = circle.iter().chain(circle.first()).map(|node| nodes[*node].id.as_str());
             let names: Vec<_> = names.collect();
@@ -114,7 +115,8 @@ fn connect(
             problems.add(Problem::error(Code::Cycle, &first.path, first.at, message));
             // The nodes are still looked at, each by itself.
             let graph = Graph::new(joins, vec![Vec::new(); nodes.len()], None).ok()?;
-            Some(Block { nodes, graph, is_torn: true })
+            torn.fill(true);
+            Some(Block { nodes, graph, torn })
         }
     }
 }

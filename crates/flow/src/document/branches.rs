@@ -60,8 +60,9 @@ pub(super) fn read_each(
     blocks: &mut Blocks<'_>,
     problems: &mut Problems,
 ) -> Option<Action> {
-    let text = field.text(problems)?;
-    let (list, item, index) = split_each(text);
+    // The nodes inside are looked at, whatever the list is.
+    let text = field.text(problems);
+    let (list, item, index) = split_each(text.unwrap_or("[]"));
     for name in [Some(item), index].into_iter().flatten().filter(|name| !is_name(name)) {
         problems.add(field.error(Code::Syntax, format!("'{name}' is no name for an item")));
     }
@@ -72,7 +73,7 @@ pub(super) fn read_each(
     let collects_errors = cursor.field("on_error").and_then(|field| field.choice(&words, problems));
     let block = blocks.read(cursor, None, problems);
     Some(Action::Each(Each {
-        list: list?,
+        list: list.filter(|_| text.is_some())?,
         item: item.to_owned(),
         index: index.map(str::to_owned),
         limit: usize::try_from(limit).ok()?,

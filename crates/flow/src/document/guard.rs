@@ -8,6 +8,7 @@ use super::origin::Origin;
 use super::words::part;
 use crate::cursor::Cursor;
 use crate::problem::{Code, Problems};
+use serde_json::Value;
 
 /// The checks that an agent makes.
 const ASKED: [&str; 3] = ["jailbreak", "moderation", "hallucination"];
@@ -18,8 +19,9 @@ pub(super) fn read(field: &Cursor<'_>, problems: &mut Problems) -> Option<Guard>
     }
     let words = [("block", GuardAction::Block), ("redact", GuardAction::Redact), ("warn", GuardAction::Warn)];
     let action = field.field("action").and_then(|field| field.choice(&words, problems)).unwrap_or_default();
-    let of = Data::read(&needed(field, "of", "what is looked at", problems)?, problems);
-    let check = read_check(field, &of, problems)?;
+    let of = needed(field, "of", "what is looked at", problems).map(|of| Data::read(&of, problems));
+    let check = read_check(field, of.as_ref().unwrap_or(&Data::Literal(Value::Null)), problems)?;
+    let of = of?;
     if action == GuardAction::Redact && matches!(check, Check::Schema(_) | Check::Custom(_)) {
         let message = "'redact' needs a check that says what to take out: pii, or one by an agent";
         problems.add(field.error(Code::Syntax, message));

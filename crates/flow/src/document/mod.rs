@@ -196,12 +196,14 @@ fn read_concurrency(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Conc
     let words = [("queue", Overflow::Queue), ("refuse", Overflow::Refuse), ("replace", Overflow::Replace)];
     let overflow = cursor.field("overflow").and_then(|field| field.choice(&words, problems));
     let limit = match cursor.field("limit") {
-        Some(field) => field.count(10_000, problems)?,
+        Some(field) => field.count(10_000, problems),
         None => {
             problems.add(cursor.error(Code::Syntax, "'limit' is missing: how many runs at once"));
-            return None;
+            None
         }
     };
     let key = cursor.field("key").map(|field| Data::read(&field, problems));
-    Some(Concurrency { limit: usize::try_from(limit).ok()?, key, overflow: overflow.unwrap_or_default() })
+    // With 1 the rest is looked at, too; nothing is published like this.
+    let limit = usize::try_from(limit.unwrap_or(1)).ok()?;
+    Some(Concurrency { limit, key, overflow: overflow.unwrap_or_default() })
 }

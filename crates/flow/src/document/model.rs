@@ -69,14 +69,19 @@ pub enum Overflow {
 pub struct Block {
     pub(crate) nodes: Vec<Node>,
     pub(crate) graph: Graph,
-    /// Edges lead nowhere or in a circle, and are left out.
-    pub(crate) is_torn: bool,
+    /// By node: it cannot be read, or edges of it lead nowhere or in a circle and are left out.
+    pub(crate) torn: Vec<bool>,
 }
 
 impl Block {
     /// It has all its edges, and so have the blocks inside.
     pub(crate) fn is_whole(&self) -> bool {
-        !self.is_torn && self.nodes.iter().filter_map(Node::block).all(|block| block.is_whole())
+        !self.is_torn() && self.nodes.iter().filter_map(Node::block).all(|block| block.is_whole())
+    }
+
+    /// It lacks edges, or what nodes do.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.torn.contains(&true)
     }
 
     /// The number of a node.

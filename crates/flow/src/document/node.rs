@@ -17,6 +17,8 @@ use crate::source::{Content, Place};
 pub(super) struct Wanted {
     pub(super) join: Join,
     pub(super) edges: Vec<(Port, String, String, Place)>,
+    /// Nobody knows what it does, nor where it leads.
+    pub(super) is_unreadable: bool,
 }
 
 pub(super) fn read(
@@ -24,18 +26,30 @@ pub(super) fn read(
     cursor: &Cursor<'_>,
     blocks: &mut Blocks<'_>,
     problems: &mut Problems,
-) -> Option<(Node, Wanted)> {
+) -> (Node, Wanted) {
     let kind = KINDS.iter().find(|kind| cursor.field(kind.field).is_some());
     let Some(Kind { field: kind, own, .. }) = kind.filter(|_| cursor.is_map()) else {
         let known: Vec<_> = KINDS.iter().map(|kind| kind.field).collect();
         let message = format!("a node needs one of {}", known.join(", "));
         problems.add(Problem::error(Code::Syntax, &cursor.path, cursor.at, message));
-        return None;
+        return read_common(id, cursor, None, Wanted::default(), problems);
     };
     let known: Vec<_> = own.iter().chain(COMMON).map(|(name, _)| *name).collect();
     cursor.expect_fields(&known, problems);
     let mut wanted = Wanted::default();
     let action = read_action(kind, cursor, &mut wanted, blocks, problems);
+    read_common(id, cursor, action, wanted, problems)
+}
+
+/// What every kind has. A node that cannot be read stands for itself, so that the others are looked at, too.
+fn read_common(
+    id: &str,
+    cursor: &Cursor<'_>,
+    action: Option<Action>,
+    mut wanted: Wanted,
+    problems: &mut Problems,
+) -> (Node, Wanted) {
+    wanted.is_unreadable = action.is_none();
     read_edges(cursor, matches!(action, Some(Action::Block { .. })), &mut wanted, problems);
     let words = [("at_least_once", false), ("at_most_once", true)];
     let delivery = cursor.field("delivery").and_then(|field| field.choice(&words, problems));
@@ -50,9 +64,9 @@ pub(super) fn read(
         retry: cursor.field("retry").and_then(|field| retry::read(&field, problems)).unwrap_or_default(),
         timeout: cursor.field("timeout").and_then(|field| duration::read(&field, problems)),
         is_at_most_once: delivery.unwrap_or_default(),
-        action: action?,
+        action: action.unwrap_or(Action::Map),
     };
-    Some((node, wanted))
+    (node, wanted)
 }
 
 fn read_action(

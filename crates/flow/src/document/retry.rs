@@ -5,7 +5,7 @@ use super::model::{Retry, RetryOn};
 use super::words::part;
 use crate::cursor::Cursor;
 use crate::limits;
-use crate::problem::{Code, Problems};
+use crate::problem::{Code, Problem, Problems};
 use crate::source::Content;
 
 pub(super) fn read(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Retry> {
@@ -17,20 +17,21 @@ pub(super) fn read(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Retry
     }
     cursor.expect_fields(&part("retry"), problems);
     let mut retry = Retry { attempts: 3, ..Retry::default() };
-    if let Some(field) = cursor.field("attempts") {
-        retry.attempts = attempts(&field, problems)?;
+    // What cannot be read keeps its default, so that the rest is read, too.
+    if let Some(count) = cursor.field("attempts").and_then(|field| attempts(&field, problems)) {
+        retry.attempts = count;
     }
-    if let Some(field) = cursor.field("delay") {
-        retry.delay = duration::read(&field, problems)?;
+    if let Some(delay) = cursor.field("delay").and_then(|field| duration::read(&field, problems)) {
+        retry.delay = delay;
     }
-    if let Some(field) = cursor.field("max_delay") {
-        retry.max_delay = duration::read(&field, problems)?;
+    if let Some(delay) = cursor.field("max_delay").and_then(|field| duration::read(&field, problems)) {
+        retry.max_delay = delay;
     }
-    if let Some(field) = cursor.field("factor") {
-        retry.factor = read_factor(&field, problems)?;
+    if let Some(factor) = cursor.field("factor").and_then(|field| read_factor(&field, problems)) {
+        retry.factor = factor;
     }
-    if let Some(field) = cursor.field("on") {
-        retry.on = read_on(&field, problems)?;
+    if let Some(on) = cursor.field("on").and_then(|field| read_on(&field, problems)) {
+        retry.on = on;
     }
     Some(retry)
 }
@@ -48,12 +49,25 @@ fn read_factor(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<f64> {
 
 fn read_on(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<RetryOn> {
     if cursor.is_list() {
-        let codes = cursor.items().map(|item| item.text(problems).map(str::to_owned));
-        return codes.collect::<Option<Vec<_>>>().map(RetryOn::Codes);
+        let codes: Vec<_> = cursor.items().map(|item| read_code(&item, problems)).collect();
+        return codes.into_iter().collect::<Option<_>>().map(RetryOn::Codes);
     }
-    match cursor.text(problems)? {
-        "retryable" => Some(RetryOn::Retryable),
-        "any" => Some(RetryOn::Any),
-        code => Some(RetryOn::Codes(vec![code.to_owned()])),
+    match cursor.as_text() {
+        Some("retryable") => Some(RetryOn::Retryable),
+        Some("any") => Some(RetryOn::Any),
+        _ => read_code(cursor, problems).map(|code| RetryOn::Codes(vec![code])),
     }
+}
+
+/// Flows may throw what they like, but a word in small letters is likely one of ours that was misspelled.
+fn read_code(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<String> {
+    let code = cursor.text(problems)?;
+    if !code.chars().any(char::is_uppercase) {
+        let message = format!(
+            "'{code}' is taken for the code of an error; the words are retryable and any, and codes are written as \
+             in NOT_FOUND"
+        );
+        problems.add(Problem::warning(Code::Unknown, &cursor.path, cursor.spot().at, message));
+    }
+    Some(code.to_owned())
 }

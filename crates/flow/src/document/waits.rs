@@ -45,20 +45,21 @@ pub(super) fn read_approval(
         field.expect_fields(&part("approval"), problems);
     }
     let title = if is_title { Some(field.clone()) } else { field.field("title") };
-    let Some(title) = title else {
+    if title.is_none() {
         problems.add(field.error(Code::Syntax, "'title' is missing: what is to be approved"));
-        return None;
-    };
+    }
     let words = [("reject", OnTimeout::Reject), ("approve", OnTimeout::Approve), ("fail", OnTimeout::Fail)];
     let on_timeout = field.field("on_timeout").and_then(|field| field.choice(&words, problems));
     let notify = cursor.field("notify").map(|field| call::read_small(&field, problems));
+    let title = title.map(|title| Data::read(&title, problems));
     Some(Approval {
-        title: Data::read(&title, problems),
         fields: field.field("fields").map(|field| types.open_schema(&field, problems)),
         by: field.field("by").map_or(Data::Literal(json!("managers")), |field| Data::read(&field, problems)),
         timeout: field.field("timeout").and_then(|field| duration::read(&field, problems)),
         on_timeout: on_timeout.unwrap_or_default(),
         has_else: cursor.field("else").is_some(),
+        // What has to be there comes last, when all problems are known.
+        title: title?,
         notify: notify.map_or(Some(None), |call| call.map(Some))?,
     })
 }

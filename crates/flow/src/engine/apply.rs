@@ -54,6 +54,8 @@ impl Machine {
             Fact::Waiting(reason) => {
                 let call = match self.take_state(spot) {
                     State::Calling(call) => Some(call),
+                    // A child has failed, and its call is to be made again.
+                    State::Parked(parked) => parked.call,
                     _ => None,
                 };
                 let child = self.early.remove(&spot);

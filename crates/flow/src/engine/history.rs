@@ -1,7 +1,7 @@
 //! Journals that are read differently: after a retry, and for a replay.
 
 use super::record::{Fact, Record};
-use crate::document::{Block, Flow, Node};
+use crate::document::{Action, Block, Flow, Node};
 use crate::settle::Graph;
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ fn handled<'a>(flow: &'a Flow, records: &[&Record]) -> HashSet<&'a str> {
     }
 }
 
-fn downstream<'a>(block: &'a Block, graph: &Graph, from: usize) -> HashSet<&'a str> {
+pub(crate) fn downstream<'a>(block: &'a Block, graph: &Graph, from: usize) -> HashSet<&'a str> {
     let reached = graph.downstream(&[from]);
     block
         .nodes
@@ -73,6 +73,18 @@ pub fn copied(flow: &Flow, records: &[Record], from: &str) -> Option<Vec<Record>
         |record: &&Record| flow.block.find(&record.path).is_some() && !again.contains(record.path.as_str());
     let effective = effective(flow, records);
     Some(effective.into_iter().filter(is_copied).filter(is_known).cloned().collect())
+}
+
+/// The first node of the flow's own block, among those that records are about, in which somebody or a guard decides.
+#[must_use]
+pub fn decided<'a>(flow: &'a Flow, records: &[Record]) -> Option<&'a str> {
+    let nodes = records.iter().filter_map(|record| find(&flow.block, &record.path));
+    nodes.into_iter().find(|node| decides(node)).map(|node| node.id.as_str())
+}
+
+fn decides(node: &Node) -> bool {
+    let is_meant = matches!(node.action, Action::Approval(_) | Action::Guard(_));
+    is_meant || node.block().is_some_and(|block| block.nodes.iter().any(decides))
 }
 
 fn is_top(path: &str) -> bool {

@@ -22,7 +22,8 @@ mod wake;
 
 pub use call::check_value;
 pub use drive::{Stop, drive};
-pub use history::copied;
+pub(crate) use history::downstream;
+pub use history::{copied, decided};
 pub use ports::{Answer, Call, Calls, Clock, Journal, Lost, Parking};
 pub use record::{Decision, Ending, Fact, Failure, Record, Waiting};
 pub use steps::{Step, StepState, steps};

@@ -71,11 +71,14 @@ impl Machine {
 
     /// Asks for an approval.
     pub(super) fn ask(&mut self, spot: Spot, approval: &Approval) -> Result<(), Failure> {
+        let node = &Arc::clone(&self.frames[&spot.0].block).nodes[spot.1];
+        let deadline = self.deadline(spot).or_else(|| Some(self.now + node.timeout?));
         let waiting = Waiting::Approval {
             title: self.evaluate(spot, &approval.title)?,
             fields: approval.fields.clone(),
             by: self.evaluate(spot, &approval.by)?,
-            until: approval.timeout.map(|timeout| self.now + timeout),
+            // The node's own time ends it, too, and comes first where both are over at once.
+            until: approval.timeout.map(|timeout| self.now + timeout).into_iter().chain(deadline).min(),
         };
         self.emit_at(spot, Fact::Waiting(waiting));
         Ok(())

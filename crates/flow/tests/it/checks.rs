@@ -290,3 +290,62 @@ fn words_of_expressions_are_no_names() {
         assert!(!checked.is_valid(), "{word}");
     }
 }
+
+/// FL-18: a node that cannot be read, an edge to nowhere and a circle hide no problem elsewhere.
+#[test]
+fn a_problem_in_one_node_hides_no_other() {
+    use Code::{Cycle, Expression, NotUpstream, Syntax, Unknown, UnknownName, UnknownNode, UnknownTool};
+    let wrong = "nodes:\n  n1: {exec: 'api://shop/nope', next: zz}\n  c1: {with: 1, next: c2}\n  c2: {with: 1, next: c1}\n  u: {with: '${nothere}'}\n";
+    for (unreadable, code) in [
+        ("x: {wait: 5parsecs}", Syntax),
+        ("x: {name: q}", Syntax),
+        ("x: {when: 'a ==', then: n1}", Expression),
+        ("x: {guard: {check: nope, of: '1'}}", Unknown),
+        ("x: {each: 5, nodes: {y: {wait: 5parsecs}}}", Syntax),
+    ] {
+        let found = check(&format!("{wrong}  {unreadable}\n"));
+        let codes: Vec<_> = found.problems.iter().map(|problem| problem.code).collect();
+        for code in [UnknownTool, UnknownNode, Cycle, UnknownName, code] {
+            assert!(codes.contains(&code), "{unreadable}: {}", all(&found));
+        }
+        assert!(found.flow.is_none(), "nothing with a node that cannot be read is run");
+    }
+    // An edge that leads nowhere may have been meant for any node, so that only those are told that it cannot help.
+    let found = check(
+        "nodes: {a: {with: '${b}'}, b: {with: 1, next: c}, c: {with: 1}, d: {with: '${e}'}, e: {with: 1, next: zz}}",
+    );
+    let found: Vec<_> = found.problems.iter().map(|problem| (problem.code, problem.path.as_str())).collect();
+    assert_eq!(found, [(NotUpstream, "nodes.a.with"), (UnknownNode, "nodes.e.next")]);
+    let found = check(
+        "concurrency: {limit: 0, key: '${nope}'}\nnodes: {a: {exec: 'api://shop/any', retry: {attempts: 101, delay: -1}}}",
+    );
+    assert_eq!(codes(&found.problems).len(), 4, "{}", all(&found));
+}
+
+/// What a trigger gives are inputs of the flow, and all that its runs need.
+#[test]
+fn a_trigger_gives_what_its_runs_need() {
+    let found = |inputs: &str, given: &str| {
+        let text = format!(
+            "inputs: {{{inputs}}}\ntriggers: [{{type: schedule, cron: '0 8 * * *'{given}}}]\nnodes: {{b: {{with: '${{a}}'}}}}"
+        );
+        check(&text).problems.iter().map(|problem| problem.code).collect::<Vec<_>>()
+    };
+    assert_eq!(found("a: int = 1", ", inputs: {zz: 1}"), [Code::UnknownName]);
+    assert_eq!(found("a: int = 1", ", inputs: {zz: '${trigger.at}'}"), [Code::UnknownName]);
+    assert_eq!(found("a: int", ""), [Code::MissingArgument]);
+    assert_eq!(found("a: int", ", inputs: {}"), [Code::MissingArgument]);
+    for (inputs, given) in [("a: int = 1", ""), ("a: int", ", inputs: {a: 1}"), ("a: string?", "")] {
+        assert_eq!(found(inputs, given), [], "{inputs} {given}");
+    }
+}
+
+/// A word of ours that is misspelled is told, and any code may be named.
+#[test]
+fn a_code_in_small_letters_is_likely_a_word_that_is_misspelled() {
+    for (on, count) in [("retriable", 1), ("[sometimes, TIMEOUT]", 1), ("any", 0), ("NO_ORDER", 0)] {
+        let found = check(&format!("nodes: {{a: {{exec: 'api://shop/any', retry: {{on: {on}}}}}}}"));
+        assert_eq!(found.problems.len(), count, "{on}: {}", all(&found));
+        assert!(found.is_valid());
+    }
+}

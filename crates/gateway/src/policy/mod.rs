@@ -72,9 +72,13 @@ pub(crate) fn permits_entry(caller: &Caller, entry: &Entry) -> Result<()> {
 /// `Denied`, saying which right is missing.
 pub fn permits_named(caller: &Caller, name: &str, address: &str) -> Result<()> {
     may_call(caller)?;
-    let is_allowed = caller.allow.is_empty()
-        || caller.allow.iter().any(|allow| allow.matches(name) || allow.matches(address));
-    if is_allowed { Ok(()) } else { Err(not_listed(caller, name)) }
+    if is_listed(caller, name, address) { Ok(()) } else { Err(not_listed(caller, name)) }
+}
+
+/// The caller's allow-list has it, or there is no such list: also of those who call nothing.
+#[must_use]
+pub fn is_listed(caller: &Caller, name: &str, address: &str) -> bool {
+    caller.allow.is_empty() || caller.allow.iter().any(|allow| allow.matches(name) || allow.matches(address))
 }
 
 /// The same rule for work that goes on: whoever may still use what started it sees its own, managers see all.

@@ -164,7 +164,7 @@ impl Flows {
 
     /// The runs of sub-flows that have not ended.
     pub(super) async fn live_children(&self, tenant: &TenantId, run: RunId) -> store::Result<Vec<RunId>> {
-        let of_run = RunFilter { parent: Some(run), is_live: true, ..RunFilter::default() };
+        let of_run = RunFilter { parent: Some(run), is_live: Some(true), ..RunFilter::default() };
         let page = PageRequest { page: 1, limit: CHILDREN };
         let children = self.store.runs().list(tenant, &of_run, page).await?.items;
         Ok(children.into_iter().map(|child| child.id).collect())

@@ -5,7 +5,9 @@ use super::given::{Given, Origin};
 use super::journal::cancelled;
 use super::records::{of_others, to_row};
 use super::start::{MAX_DEPTH, NewStart, StartedRun};
-use flow::engine::{Decision, Fact, copied};
+use super::versions::Version;
+use flow::difference_before;
+use flow::engine::{Decision, Fact, Record, copied, decided};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::runs::{AtMost, Cancellation, Run, Wait};
@@ -129,9 +131,16 @@ impl Flows {
         if caller.bu_code.is_some() {
             given.bu_code.clone_from(&caller.bu_code);
         }
-        let version = match replay.version {
-            Some(number) => self.version(tenant, &old.flow, number).await?,
-            None => self.version_of(&old, data.source).await?,
+        let own = self.version_of(&old, data.source).await;
+        // What was secret stays so, whatever the other version says of its inputs.
+        let secrets = match &own {
+            Ok(own) => given.secrets_of(&own.flow),
+            Err(_) => given.secrets(|_| old.is_secret),
+        };
+        given.inherited_secrets = secrets.expose().to_vec();
+        let (version, own) = match replay.version {
+            Some(number) => (self.version(tenant, &old.flow, number).await?, own),
+            None => own.map(|own| (own.clone(), Ok(own)))?,
         };
         let records = match &replay.from {
             Some(from) => {
@@ -139,6 +148,8 @@ impl Flows {
                 let copied = copied(&version.flow, &records, from).ok_or_else(|| {
                     Error::invalid_input(format!("the flow has no node '{from}' at its top"))
                 })?;
+                let own = own?;
+                check_carried(&own, &version, from, &copied)?;
                 copied.iter().map(to_row).collect()
             }
             None => Vec::new(),
@@ -168,5 +179,27 @@ impl Flows {
             level = below;
         }
         Ok(())
+    }
+}
+
+/// What ended in one version counts in another only where everything before `from` is the same in both, and nobody and no
+/// guard has decided there: whoever may run a flow could pass by what its new version asks.
+fn check_carried(own: &Version, version: &Version, from: &str, copied: &[Record]) -> Result<()> {
+    if own.number == version.number && own.source() == version.source() {
+        return Ok(());
+    }
+    let refused = |message| Err(Error::invalid_input(message).of_parameter("from"));
+    if let Some(path) = difference_before(from, &own.text(), &version.text()) {
+        return refused(format!(
+            "'{path}' is not the same in both versions, so that what ended before '{from}' cannot be copied: leave out \
+             'from', or 'version'"
+        ));
+    }
+    match decided(&version.flow, copied) {
+        Some(node) => refused(format!(
+            "the node '{node}' is an approval or a guard, or has one inside, and what was decided there counts for the \
+             version of the run alone: begin with it or before it, or leave out 'version'"
+        )),
+        None => Ok(()),
     }
 }

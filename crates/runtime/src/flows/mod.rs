@@ -31,7 +31,7 @@ pub use service::{check_unit, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
 pub use triggers::Delivery;
 pub use versions::Version;
-pub use wait::{address_of, tool_of};
+pub use wait::{address_of, tool_of, tool_of_agent};
 
 use clock::DatabaseClock;
 use futures::future::BoxFuture;

@@ -125,9 +125,10 @@ impl Flows {
         let (queue, at_once) = (self.options.queue_limit, self.options.runs_per_tenant);
         let runs = self.store.runs();
         let inserted = match permit {
-            Some(_) => runs.insert_and_claim(tenant, &new, queue, at_once).await?,
-            None => runs.insert(tenant, &new, queue).await?,
+            Some(_) => runs.insert_and_claim(tenant, &new, queue, at_once).await,
+            None => runs.insert(tenant, &new, queue).await,
         };
+        let inserted = inserted.map_err(|error| not_accepted(error, &start.flow))?;
         let started = |run, is_known| StartedRun { run, is_known, driven: None };
         Ok(match (inserted, permit) {
             (Inserted::Known(run), _) => started(run, true),
@@ -219,6 +220,16 @@ fn digest(key: &str) -> String {
         return String::new();
     }
     BASE64.encode(Sha256::digest(key))
+}
+
+/// The one conflict that there is: the flow was disabled.
+fn not_accepted(error: store::Error, flow: &str) -> Error {
+    match error.kind() {
+        store::ErrorKind::Conflict => {
+            Error::service_disabled(format!("the flow '{flow}' is disabled; enable it to run it"))
+        }
+        _ => error.into(),
+    }
 }
 
 fn refused(refusal: Refusal, flow: &str) -> Error {

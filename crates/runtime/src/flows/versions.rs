@@ -31,6 +31,11 @@ impl Version {
     pub fn source(&self) -> &str {
         &self.source
     }
+
+    /// The same, as it is compared with others.
+    pub(super) fn text(&self) -> flow::VersionText<'_> {
+        flow::VersionText { flow: &self.flow, source: &self.source, bound: &self.bound }
+    }
 }
 
 /// The versions in use.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
+use tool::secret::SecretValues;
 use tool::{
     Context, Door, Ended, Error, NewWork, Outcome, Output, Reason, Result, RunAnswer, RunId, RunKind,
     RunQuestion, RunStanding, TenantId,
@@ -155,10 +156,11 @@ impl Flows {
         Ok(ending_of(run.state, &data))
     }
 
-    /// What an ended run gave, or why it failed, as a tool says it.
+    /// What an ended run gave, or why it failed, as a tool says it to whoever asks later: without what the flow calls
+    /// secret, as whoever asks need not have started it, and the answer is in records that know none of its secrets.
     async fn result(&self, run: &Run) -> Result<Result<Output>> {
         let data = self.store.runs().data(&run.tenant, &run.id).await?;
-        let ending = ending_of(run.state, &data);
+        let ending = masked(ending_of(run.state, &data), &self.secrets_of(run, &data).await);
         Ok(match run.agent() {
             Some(_) => {
                 let told = data.output.as_deref().and_then(|told| serde_json::from_str(told).ok());
@@ -199,7 +201,13 @@ pub fn address_of(run: &Run) -> String {
 /// The name of its tool.
 #[must_use]
 pub fn tool_of(run: &Run) -> String {
-    run.agent().map_or_else(|| run.flow.clone(), |agent| format!("{agent}__ask"))
+    run.agent().map_or_else(|| run.flow.clone(), tool_of_agent)
+}
+
+/// The same for the runs of an agent.
+#[must_use]
+pub fn tool_of_agent(agent: &str) -> String {
+    format!("{agent}__ask")
 }
 
 fn ending_of(state: State, data: &RunData) -> Ending {
@@ -212,6 +220,22 @@ fn ending_of(state: State, data: &RunData) -> Ending {
                 .and_then(|error| serde_json::from_value(error).ok())
                 .unwrap_or_else(|| Failure::new("INTERNAL", "the run failed")),
         },
+    }
+}
+
+fn masked(ending: Ending, secrets: &SecretValues) -> Ending {
+    let text = |text: String| match secrets.masked(Value::String(text)) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    match ending {
+        Ending::Succeeded { output } => Ending::Succeeded { output: secrets.masked(output) },
+        Ending::Failed { mut error } => {
+            error.code = text(error.code);
+            error.message = text(error.message);
+            Ending::Failed { error }
+        }
+        Ending::Cancelled => Ending::Cancelled,
     }
 }
 

@@ -12,10 +12,11 @@ const LIST: List<'static> = List {
     columns: COLUMNS,
     from: "runs WHERE tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
     AND ($4 IS NULL OR parent = $4) AND ($5 IS NULL OR created_at >= $5) AND ($6 IS NULL OR created_at < $6)
-    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 = 0 OR ended_at IS NULL)
-    AND ($9 IS NULL OR SUBSTR(flow, 1, 8) <> 'agent://' OR SUBSTR(caller, 1, LENGTH($9)) = $9)",
+    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 IS NULL OR ($8 = 1) = (ended_at IS NULL))
+    AND ($9 IS NULL OR SUBSTR(flow, 1, 8) <> 'agent://' OR SUBSTR(caller, 1, LENGTH($9)) = $9)
+    AND ($10 IS NULL OR REPLACE($10, ' ' || flow || ' ', '') <> $10 OR SUBSTR(caller, 1, LENGTH($11)) = $11)",
     order: "created_at DESC, id DESC",
-    values: 9,
+    values: 11,
 };
 
 /// Which runs to list; what is `None` does not matter.
@@ -33,10 +34,28 @@ pub struct RunFilter {
     pub to: Option<i64>,
     /// On behalf of those whose JSON begins so.
     pub caller_prefix: Option<String>,
-    /// Only those that have not ended.
-    pub is_live: bool,
+    /// Those that have not ended, or only those that have.
+    pub is_live: Option<bool>,
     /// Of agents only those on behalf of those whose JSON begins so.
     pub agents_caller_prefix: Option<String>,
+    /// Only what is on somebody's list.
+    pub listed: Option<Listed>,
+}
+
+/// What somebody may see who has a list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Runs of these flows, and of these agents by address.
+    pub flows: Vec<String>,
+    /// And those on behalf of those whose JSON begins so.
+    pub caller_prefix: String,
+}
+
+impl Listed {
+    /// Neither ids nor addresses hold a space, so that each is found between two.
+    fn text(&self) -> String {
+        self.flows.iter().fold(" ".to_owned(), |text, flow| format!("{text} {flow} "))
+    }
 }
 
 impl Runs<'_> {
@@ -68,6 +87,15 @@ impl Runs<'_> {
         let page = PageRequest { page: 1, limit };
         let rows = page.select(&LIST, |sql| filtered(sql, tenant, filter)).fetch_all(self.0.pool()).await?;
         rows.iter().map(decode).collect()
+    }
+
+    /// What there are runs of: ids of flows, those that are gone among them, and addresses of agents.
+    pub async fn flows(self, tenant: &TenantId) -> Result<Vec<String>> {
+        let rows = sqlx::query("SELECT DISTINCT flow FROM runs WHERE tenant = $1")
+            .bind(tenant.as_str())
+            .fetch_all(self.0.pool())
+            .await?;
+        rows.iter().map(|row| column::text(row, "flow")).collect()
     }
 
     /// A run of the flow that was started by this, as its JSON says, has not ended.
@@ -108,6 +136,8 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &RunFilter) -> Query<'q>
         .bind(filter.from)
         .bind(filter.to)
         .bind(filter.caller_prefix.as_deref().map(column::clean))
-        .bind(i32::from(filter.is_live))
+        .bind(filter.is_live.map(i32::from))
         .bind(filter.agents_caller_prefix.as_deref().map(column::clean))
+        .bind(filter.listed.as_ref().map(Listed::text))
+        .bind(filter.listed.as_ref().map(|listed| listed.caller_prefix.clone()))
 }

@@ -184,7 +184,7 @@ async fn replacing_at_the_same_time_leaves_one(db: Arc<Backend>) {
     while let Some(started) = tasks.join_next().await {
         started.unwrap();
     }
-    let filter = RunFilter { is_live: true, ..RunFilter::default() };
+    let filter = RunFilter { is_live: Some(true), ..RunFilter::default() };
     assert_eq!(stores[0].runs().newest(&acme(), &filter, 100).await.unwrap().len(), 1);
 }
 

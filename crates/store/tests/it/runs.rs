@@ -245,11 +245,11 @@ async fn lists_runs_by_what_is_asked_for(db: Arc<Backend>) {
     let at = store.runs().get(&acme(), &claim.run).await.unwrap().created_at;
     assert_eq!(count(RunFilter { from: Some(at), ..all() }).await, 4);
     assert_eq!(count(RunFilter { to: Some(at), ..all() }).await, 0);
-    assert_eq!(count(RunFilter { is_live: true, ..all() }).await, 4);
+    assert_eq!(count(RunFilter { is_live: Some(true), ..all() }).await, 4);
     let page = store.runs().list(&acme(), &all(), PageRequest { page: 2, limit: 3 }).await.unwrap();
     assert_eq!(page.items.iter().map(|run| &run.id).collect::<Vec<_>>(), [&claim.run], "newest first");
     end(&store.runs().writer(), &claim, State::Succeeded).await;
-    assert_eq!((count(all()).await, count(RunFilter { is_live: true, ..all() }).await), (4, 3));
+    assert_eq!((count(all()).await, count(RunFilter { is_live: Some(true), ..all() }).await), (4, 3));
 }
 
 /// FL-31: what ended long ago goes, and never a run that lives.

@@ -97,6 +97,23 @@ async fn a_child_parks_its_parent() {
     assert_eq!(succeeded(start.run().await), json!("it went wrong"));
 }
 
+/// FL-13: a child that failed is called again as `retry` says, also when the run was taken up from its journal meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_child_that_failed_is_tried_again() {
+    let world = World::default();
+    world.replies("flow://child", [Reply::Child("r2".to_owned()), Reply::Child("r3".to_owned())]);
+    let text = "nodes: {a: {flow: child, retry: {attempts: 2, delay: 1s, on: any}}}";
+    let start = world.start(text, json!({}));
+    assert_eq!(start.drive().await, Ok(Stop::Parked));
+    start.tell("a", Fact::ChildEnded(Err(Failure::new("NO", "it went wrong"))));
+    assert_eq!(start.drive().await, Ok(Stop::Parked), "it waits to be tried again");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(start.drive().await, Ok(Stop::Parked), "it waits for the second child");
+    assert_eq!(world.calls.lock().unwrap().iter().map(|call| call.attempt).collect::<Vec<_>>(), [1, 2]);
+    start.tell("a", Fact::ChildEnded(Ok(json!("done"))));
+    assert_eq!(succeeded(start.run().await), json!("done"));
+}
+
 /// A child that ends before its parent waits for it is not waited for for ever, also when the parent is taken up again.
 #[tokio::test(start_paused = true)]
 async fn a_child_that_ends_at_once_is_not_missed() {

@@ -68,7 +68,7 @@ impl Follower {
             health: has(Topic::Health).then(|| Health::new(&state, &signed_in.tenant)),
             traffic: Traffic::new(has(Topic::Call), has(Topic::Stats)),
             indexes: has(Topic::Index).then(Indexes::default),
-            runs: has(Topic::Run).then(|| Runs::new(&signed_in)),
+            runs: has(Topic::Run).then(Runs::new),
             began: Instant::now(),
             waiting: reset.into_iter().collect(),
             state,

@@ -2,11 +2,10 @@
 
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::manage::runs::seen_by;
+use crate::manage::runs::rights::seen_by;
 use crate::manage::services::{HealthView, configured};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use store::runs::RunFilter;
 use store::within;
 use tool::TenantId;
 
@@ -67,18 +66,21 @@ impl Indexes {
 
 /// Where runs stand.
 pub(super) struct Runs {
-    filter: RunFilter,
     seen: Option<HashMap<String, Value>>,
 }
 
 impl Runs {
-    pub(super) fn new(who: &SignedIn) -> Self {
-        Self { filter: seen_by(who), seen: None }
+    pub(super) fn new() -> Self {
+        Self { seen: None }
     }
 
     pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> NamedEvents {
-        let found = state.store.runs().newest(&who.tenant, &self.filter, RUNS);
-        let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
+        let found = async {
+            let filter = seen_by(state, who).await.ok()?;
+            state.store.runs().newest(&who.tenant, &filter, RUNS).await.ok()
+        };
+        let found = tokio::time::timeout(state.options.store_timeout, found).await;
+        let Ok(Some(found)) = found else { return Vec::new() };
         let now = found.into_iter().map(|run| {
             let flow = run.agent().is_none().then_some(&run.flow);
             let shown =

@@ -12,7 +12,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
-use crate::manage::runs::rights::{may_change, may_run, sees_text};
+use crate::manage::runs::rights::{may_change, may_run, may_touch, sees_flow, sees_text};
 use crate::manage::services::ForceQuery;
 use crate::manage::services::check_id;
 use crate::manage::time;
@@ -145,29 +145,37 @@ pub(crate) async fn list(
 ) -> Result<Answer<Page<FlowView>>> {
     signed_in.may_read()?;
     let filter = FlowFilter { is_enabled: query.enabled, text: query.q };
-    if sees_text(&signed_in) {
+    if sees_all(&signed_in) {
         let found = state.store.flows().list(&signed_in.tenant, &filter, page).await?;
         return Ok(Answer(Page::of(found, FlowView::brief)));
     }
-    Ok(Answer(Page::cut(callable(&state, &signed_in, &filter).await?, page, FlowView::brief)))
+    Ok(Answer(Page::cut(listed(&state, &signed_in, &filter).await?, page, FlowView::brief)))
+}
+
+/// Nothing has to be left out.
+fn sees_all(signed_in: &SignedIn) -> bool {
+    sees_text(signed_in) && signed_in.caller.allow.is_empty()
 }
 
 /// How many flows somebody is told of.
 pub(in crate::manage) async fn count(state: &Shared, signed_in: &SignedIn) -> Result<i64> {
     let (filter, one) = (FlowFilter::default(), PageRequest { page: 1, limit: 1 });
-    if sees_text(signed_in) {
+    if sees_all(signed_in) {
         let found = state.store.flows().list(&signed_in.tenant, &filter, one);
         return Ok(within(state.options.store_timeout, found).await?.total);
     }
-    Ok(i64::try_from(callable(state, signed_in, &filter).await?.len()).unwrap_or(i64::MAX))
+    Ok(i64::try_from(listed(state, signed_in, &filter).await?.len()).unwrap_or(i64::MAX))
 }
 
-/// The flows that those who only call are told of: what they may run.
-async fn callable(state: &Shared, signed_in: &SignedIn, filter: &FlowFilter) -> Result<Vec<Flow>> {
+/// The flows that those are told of who see only some: of those who only call what they may run.
+async fn listed(state: &Shared, signed_in: &SignedIn, filter: &FlowFilter) -> Result<Vec<Flow>> {
     let all = PageRequest { page: 1, limit: MOST };
     let found = state.store.flows().list(&signed_in.tenant, filter, all);
     let mut found = within(state.options.store_timeout, found).await?.items;
-    found.retain(|flow| flow.current.is_some() && may_run(signed_in, &flow.id).is_ok());
+    found.retain(|flow| match sees_text(signed_in) {
+        true => sees_flow(signed_in, &flow.id),
+        false => flow.current.is_some() && may_run(signed_in, &flow.id).is_ok(),
+    });
     Ok(found)
 }
 
@@ -189,6 +197,7 @@ pub(crate) async fn create(
         return Err(Problem::invalid(vec![tool::Problem::new("id", "Required", message)]));
     };
     check_flow_id(&id)?;
+    may_touch(&signed_in, &id)?;
     let owner = signed_in.caller.identity.id();
     let flow = state.store.flows().create(&signed_in.tenant, &id, &checked.draft(&id), owner).await?;
     Ok((StatusCode::CREATED, Answer(FlowView::checked(flow, &checked))))
@@ -219,10 +228,10 @@ pub(crate) async fn get(
 ) -> Result<Answer<FlowView>> {
     signed_in.may_read()?;
     let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
-    if sees_text(&signed_in) {
+    if sees_text(&signed_in) && sees_flow(&signed_in, &id) {
         return Ok(Answer(FlowView::whole(flow)));
     }
-    if flow.current.is_none() || may_run(&signed_in, &id).is_err() {
+    if sees_text(&signed_in) || flow.current.is_none() || may_run(&signed_in, &id).is_err() {
         return Err(Problem::not_found("flow"));
     }
     let version = state.flows.current(&signed_in.tenant, &id).await?;

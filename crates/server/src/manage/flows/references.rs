@@ -20,7 +20,7 @@ pub(crate) async fn list(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Answer<Page<Reference>>> {
-    may_see_text(&signed_in)?;
+    may_see_text(&signed_in, &id)?;
     state.store.flows().get(&signed_in.tenant, &id).await?;
     let items = references_of_others(&state, &signed_in, &id).await?;
     Ok(Answer(Page::whole(items)))

@@ -67,7 +67,7 @@ pub(crate) async fn list(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Answer<Page<TriggerView>>> {
-    may_see_text(&signed_in)?;
+    may_see_text(&signed_in, &id)?;
     state.store.flows().get(&signed_in.tenant, &id).await?;
     let found = state.store.flows().triggers(&signed_in.tenant, &id).await?;
     Ok(Answer(Page::whole(found.into_iter().map(|trigger| TriggerView::new(&state, trigger)).collect())))

@@ -53,7 +53,7 @@ pub(crate) async fn list(
     Path(id): Path<String>,
     Paging(page): Paging,
 ) -> Result<Answer<Page<FlowVersionView>>> {
-    may_see_text(&signed_in)?;
+    may_see_text(&signed_in, &id)?;
     let found = state.store.flows().versions(&signed_in.tenant, &id, page).await?;
     Ok(Answer(Page::of(found, FlowVersionView::brief)))
 }
@@ -67,7 +67,7 @@ pub(crate) async fn get(
     signed_in: SignedIn,
     Path((id, version)): Path<(String, u32)>,
 ) -> Result<Answer<FlowVersionView>> {
-    may_see_text(&signed_in)?;
+    may_see_text(&signed_in, &id)?;
     let found = state.store.flows().version(&signed_in.tenant, &id, version.into()).await?;
     Ok(Answer(FlowVersionView::whole(found)))
 }
@@ -108,7 +108,7 @@ pub(crate) async fn diff(
     Path(id): Path<String>,
     Query(query): Query<DiffQuery>,
 ) -> Result<Answer<FlowDifference>> {
-    may_see_text(&signed_in)?;
+    may_see_text(&signed_in, &id)?;
     let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
     let current = flow.current.map(|version| version.to_string());
     let from = match query.from.or(current) {

@@ -7,10 +7,9 @@ use crate::error::Result;
 use crate::json::Json;
 use crate::manage::{time, words};
 use axum::Json as Answer;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use store::PageRequest;
-use store::runs::{Run, RunFilter};
+use store::runs::{Run, RunFilter, State};
 use utoipa::ToSchema;
 
 /// As many as one request reaches; more take more requests.
@@ -42,7 +41,7 @@ enum Action {
 struct BulkFilter {
     flow: Option<String>,
     #[schema(value_type = Option<words::RunState>)]
-    state: Option<store::runs::State>,
+    state: Option<State>,
     from: Option<String>,
     to: Option<String>,
 }
@@ -63,11 +62,23 @@ struct BulkFailure {
     detail: String,
 }
 
-/// Does the same to up to 1,000 runs that fit.
+impl Action {
+    /// The runs that fit and that it can be done to: all others would stand in their way for ever.
+    fn filter(self, filter: RunFilter) -> RunFilter {
+        match (self, filter.state) {
+            (_, Some(_)) => filter,
+            (Self::Cancel | Self::Pause | Self::Resume, None) => RunFilter { is_live: Some(true), ..filter },
+            (Self::Delete, None) => RunFilter { is_live: Some(false), ..filter },
+            (Self::Retry, None) => RunFilter { state: Some(State::Failed), ..filter },
+        }
+    }
+}
+
+/// Does the same to up to 1,000 runs that fit; without `state` to those that it can be done to.
 #[utoipa::path(post, path = "/runs/bulk", tag = "runs", request_body = Bulk,
     responses((status = 200, body = BulkView), (status = 403), (status = 422)))]
 pub(in crate::manage) async fn bulk(
-    State(state): State<Shared>,
+    axum::extract::State(state): axum::extract::State<Shared>,
     signed_in: SignedIn,
     Json(body): Json<Bulk>,
 ) -> Result<Answer<BulkView>> {
@@ -79,6 +90,7 @@ pub(in crate::manage) async fn bulk(
         to: body.filter.to.as_deref().map(|text| time::parse("filter.to", text)).transpose()?,
         ..RunFilter::default()
     };
+    let filter = body.action.filter(filter);
     let tenant = &signed_in.tenant;
     let found = state.store.runs().list(tenant, &filter, PageRequest { page: 1, limit: MOST }).await?;
     let (mut done, mut failed) = (0, Vec::new());

@@ -19,12 +19,12 @@ use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use rights::{find, may_repeat, steer};
-use runtime::flows::{Origin, Replay, Starter};
+use rights::{find, may_repeat, seen_by, steer};
+use runtime::flows::{Origin, Replay};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::runs::RunFilter;
-use tool::{Door, RunId, RunKind, Scope};
+use tool::{Door, RunId, RunKind};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
 
@@ -42,14 +42,14 @@ pub(super) struct RunQuery {
 }
 
 impl RunQuery {
-    fn filter(self, signed_in: &SignedIn) -> Result<RunFilter> {
+    async fn filter(self, state: &Shared, signed_in: &SignedIn) -> Result<RunFilter> {
         Ok(RunFilter {
             flow: self.agent.map(|agent| RunKind::Agent.uri(&agent).to_string()).or(self.flow),
             state: self.state,
             parent: self.parent,
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
-            ..seen_by(signed_in)
+            ..seen_by(state, signed_in).await?
         })
     }
 }
@@ -80,17 +80,7 @@ pub(super) struct SignalBody {
     data: Value,
 }
 
-/// The runs that somebody may see in lists: the same that [`find`] shows one by one.
-pub(in crate::manage) fn seen_by(signed_in: &SignedIn) -> RunFilter {
-    let own = Starter::prefix(&signed_in.caller.identity);
-    RunFilter {
-        agents_caller_prefix: (!signed_in.caller.may(Scope::Manage)).then(|| own.clone()),
-        caller_prefix: signed_in.only_own().map(|_| own),
-        ..RunFilter::default()
-    }
-}
-
-/// Lists runs, newest first; those who only call see their own, and runs of agents are for whoever asked and for managers.
+/// Lists runs, newest first; those who only call see their own, those with an allow-list what is on it, and runs of agents are for whoever asked and for managers.
 #[utoipa::path(get, path = "/runs", tag = "runs",
     params(("flow" = Option<String>, Query), ("agent" = Option<String>, Query), ("state" = inline(Option<words::RunState>), Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("parent" = Option<String>, Query),
@@ -103,7 +93,7 @@ pub(super) async fn list(
     Paging(page): Paging,
 ) -> Result<Answer<Page<RunSummary>>> {
     signed_in.may_read()?;
-    let filter = query.filter(&signed_in)?;
+    let filter = query.filter(&state, &signed_in).await?;
     let found = state.store.runs().list(&signed_in.tenant, &filter, page).await?;
     Ok(Answer(Page::of(found, RunSummary::from)))
 }

@@ -147,7 +147,9 @@ pub(super) async fn show(state: &Shared, run: Run) -> Result<RunView> {
     let secrets = state.flows.secrets_of(&run, &data).await;
     let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
     let inputs = secrets.masked(Value::Object(given.inputs));
-    let error = data.error.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    // One that is tried again keeps why it failed until it ends.
+    let error = data.error.as_deref().filter(|_| run.state.is_ended());
+    let error = error.and_then(|text| serde_json::from_str(text).ok());
     let error = error.map(|error| secrets.masked(error)).and_then(|error| serde_json::from_value(error).ok());
     Ok(RunView {
         inputs: if let Value::Object(inputs) = inputs { inputs } else { Map::new() },
