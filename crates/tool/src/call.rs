@@ -110,14 +110,14 @@ impl Arguments {
             .ok_or_else(|| Error::invalid_input("the arguments must be a JSON object"))
     }
 
-    /// The same with more: what came stays as it is written, so that whole numbers beyond 64 bits keep their digits.
+    /// The same with more: what came stays as it is written, so that numbers keep their digits.
     ///
     /// # Errors
     /// When they are nested deeper than the parser goes, 128 levels.
     pub fn with(&self, added: impl Iterator<Item = (String, Value)>) -> Result<Self> {
         let mut map = self.as_map()?.clone();
         let came_empty = map.is_empty();
-        let before = self.raw.as_ref().filter(|raw| has_long_number(raw.get()));
+        let before = self.raw.as_ref().filter(|raw| may_lose_digits(raw.get()));
         let Some(before) = before.and_then(|raw| raw.get().trim_end().strip_suffix('}')) else {
             map.extend(added);
             return Ok(map.into());
@@ -153,14 +153,16 @@ impl From<Map<String, Value>> for Arguments {
     }
 }
 
-/// There may be a whole number in a JSON text that has more than 64 bits: a run of 19 digits.
+/// There may be a number in a JSON text that [`Value`] has other digits for: one with a fraction or an exponent, or a whole
+/// one beyond 64 bits.
 #[must_use]
-pub fn has_long_number(text: &str) -> bool {
+pub fn may_lose_digits(text: &str) -> bool {
     const DIGITS: usize = 19;
     let mut run = 0;
     text.bytes().any(|byte| {
+        let is_behind_digit = run > 0;
         run = if byte.is_ascii_digit() { run + 1 } else { 0 };
-        run == DIGITS
+        run == DIGITS || (is_behind_digit && matches!(byte, b'.' | b'e' | b'E'))
     })
 }
 
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_leaves_long_numbers_as_they_came() {
+    fn what_is_added_leaves_numbers_as_they_came() {
         let with = |text: &str| {
             let arguments = Arguments::from_raw(raw(text)).unwrap();
             let arguments = arguments.with([("n".to_owned(), Value::from(1))].into_iter()).unwrap();
@@ -190,6 +192,7 @@ mod tests {
         };
         let long = "{\"a\": 123456789012345678901234,\"b\":0.10";
         assert_eq!(with(&format!("{long} }}")), format!("{long} ,\"n\":1}}"));
+        assert_eq!(with("{\"a\":1.10}"), "{\"a\":1.10,\"n\":1}");
         assert_eq!(with("{}"), "{\"n\":1}");
         assert_eq!(with("{\"a\":2}"), "{\"a\":2,\"n\":1}");
     }

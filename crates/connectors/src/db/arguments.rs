@@ -2,6 +2,7 @@
 
 use super::catalog::{Column, Table};
 use super::filter::{column, wrong};
+use crate::shared::digits::{digits_of, rounded};
 use serde_json::{Map, Value};
 use tool::Result;
 
@@ -22,7 +23,8 @@ impl<'a> Arguments<'a> {
     }
 
     pub(super) fn text(self, name: &str) -> Result<Option<&'a str>> {
-        self.get(name).map(|value| value.as_str().ok_or_else(|| wrong(name, "must be a string"))).transpose()
+        let text = |value: &'a Value| value.as_str().filter(|_| digits_of(value).is_none());
+        self.get(name).map(|value| text(value).ok_or_else(|| wrong(name, "must be a string"))).transpose()
     }
 
     pub(super) fn list(self, name: &str) -> Result<&'a [Value]> {
@@ -41,7 +43,7 @@ impl<'a> Arguments<'a> {
 
     /// A whole number from `least` to `most`.
     pub(super) fn number(self, name: &str, default: u64, least: u64, most: u64) -> Result<u64> {
-        let Some(value) = self.get(name) else { return Ok(default.min(most)) };
+        let Some(value) = self.get(name).map(rounded) else { return Ok(default.min(most)) };
         let whole = value.as_u64().or_else(|| {
             let float = value.as_f64().filter(|float| float.fract() == 0.0 && *float >= 0.0)?;
             Some(float as u64)

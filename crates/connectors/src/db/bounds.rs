@@ -2,8 +2,7 @@
 //!
 //! SQLite would load it, and a server send it whole; the driver makes room for a row before the first byte of it comes.
 
-use super::engine::OVERSIZED;
-use super::rows::Heading;
+use super::engine::{Described, OVERSIZED};
 use super::settings::DbType;
 
 /// Types of PostgreSQL whose values are never large, as the driver calls them.
@@ -33,10 +32,10 @@ const SMALL: [&str; 22] = [
 ];
 
 /// The same rows, without values that are too large to be handed over.
-pub(super) fn within(sql: String, db_type: DbType, headings: &[Heading], max_bytes: usize) -> String {
+pub(super) fn within(sql: String, db_type: DbType, described: &Described, max_bytes: usize) -> String {
     match db_type {
-        DbType::Sqlite => of_sqlite(&sql, headings.len(), max_bytes),
-        DbType::Postgresql => of_postgres(sql, headings, max_bytes),
+        DbType::Sqlite => of_sqlite(&sql, described.headings.len(), max_bytes),
+        DbType::Postgresql => of_postgres(sql, described, max_bytes),
         // It sends large values in parts, and the relay stops it.
         DbType::Mysql => sql,
     }
@@ -62,8 +61,8 @@ fn oversized(names: &[String], max_bytes: usize) -> String {
     format!("{lengths} > {max_bytes} AS \"{OVERSIZED}\"")
 }
 
-/// Lengths are counted once for each row; `OFFSET 0` keeps the server from working values out again for each use.
-fn of_postgres(sql: String, headings: &[Heading], max_bytes: usize) -> String {
+/// What can only be read as a text is asked for as one. Lengths are counted once for each row; `OFFSET 0` keeps the server from working values out again for each use.
+fn of_postgres(sql: String, Described { headings, texts, .. }: &Described, max_bytes: usize) -> String {
     let (mut names, mut selected, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
     for (index, heading) in headings.iter().enumerate() {
         let name = format!("c{}", index + 1);
@@ -72,15 +71,23 @@ fn of_postgres(sql: String, headings: &[Heading], max_bytes: usize) -> String {
             "text" | "varchar" | "char" | "bytea" => Some(format!("octet_length({name})")),
             _ => Some(format!("octet_length(CAST({name} AS text))")),
         };
+        let shown = match (texts.contains(&index), heading.type_name.ends_with("[]")) {
+            (true, true) => format!("CAST({name} AS text[])"),
+            (true, false) => format!("CAST({name} AS text)"),
+            (false, _) => name.clone(),
+        };
         selected.push(match length {
-            Some(_) => format!("CASE WHEN bytes <= {max_bytes} THEN {name} END"),
-            None => name.clone(),
+            Some(_) => format!("CASE WHEN bytes <= {max_bytes} THEN {shown} END"),
+            None => shown,
         });
         lengths.extend(length.map(|length| format!("COALESCE({length}, 0)::bigint")));
         names.push(name);
     }
-    if lengths.is_empty() {
+    if lengths.is_empty() && texts.is_empty() {
         return sql;
+    }
+    if lengths.is_empty() {
+        lengths.push("0".to_owned());
     }
     let (names, selected, lengths) = (names.join(", "), selected.join(", "), lengths.join(" + "));
     format!(

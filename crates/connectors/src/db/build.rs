@@ -13,6 +13,9 @@ use tool::{Result, TenantId};
 /// in front of a name.
 pub(super) const TRUNCATED: &str = "is\u{1}truncated";
 
+/// Lists of PostgreSQL whose values are read as they are, though we take them only as texts.
+const READ_LISTS: [&str; 4] = ["interval[]", "inet[]", "cidr[]", "money[]"];
+
 /// A statement that grows.
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
@@ -96,7 +99,9 @@ impl<'a> Builder<'a> {
         // Writing to a String does not fail.
         let _ = match (self.db_type, &column.kind) {
             (DbType::Postgresql, Kind::Bytes) => write!(self.sql, "decode(${number}, 'base64')"),
-            (DbType::Postgresql, _) => write!(self.sql, "CAST(${number} AS {})", column.type_name),
+            (DbType::Postgresql, _) => {
+                write!(self.sql, "{}", value::cast(&format!("${number}"), &column.type_name))
+            }
             // Compared with a text, a decimal would become a rounded number.
             (DbType::Mysql, Kind::Decimal) => write!(self.sql, "CAST(? AS DECIMAL(65, 30))"),
             (DbType::Mysql, _) => write!(self.sql, "?"),
@@ -112,7 +117,10 @@ impl<'a> Builder<'a> {
     pub(super) fn cursor(&mut self, column: &Column, value: &Value) -> Result<&mut Self> {
         match (self.db_type, value) {
             // Whatever the column was declared as.
-            (DbType::Sqlite, Value::Number(_)) => Ok(self.bound(column, value::any(value))),
+            (DbType::Sqlite, Value::Number(_)) => {
+                let bound = value::any("after", value, self.db_type)?;
+                Ok(self.bound(column, bound))
+            }
             _ => self.value(column, "after", value),
         }
     }
@@ -188,7 +196,15 @@ impl<'a> Builder<'a> {
     fn shown(&self, column: &Column) -> String {
         let name = self.db_type.quoted(&column.name);
         match (self.db_type, &column.kind) {
-            (DbType::Postgresql, Kind::Other) => format!("CAST({name} AS text)"),
+            // Of money we read what it is, which its text says in the words of a country.
+            (DbType::Postgresql, Kind::Other) if column.type_name != "money" => {
+                format!("CAST({name} AS text)")
+            }
+            (DbType::Postgresql, Kind::List(element))
+                if **element == Kind::Other && !READ_LISTS.contains(&column.type_name.as_str()) =>
+            {
+                format!("CAST({name} AS text[])")
+            }
             _ => name,
         }
     }

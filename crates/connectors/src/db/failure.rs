@@ -1,7 +1,7 @@
 //! What a database says when it fails, in our kinds; its own code stands in `code`.
 
 use sqlx::error::DatabaseError;
-use tool::{Error, ErrorKind};
+use tool::{Error, ErrorKind, Reason};
 
 /// The code of a row that is there already, on every engine.
 pub(super) const CONFLICT: &str = "conflict";
@@ -13,7 +13,8 @@ pub(super) fn of_opening(error: &sqlx::Error) -> Error {
             ErrorKind::Upstream,
             format!("the database refused the sign-in: {}; check 'connection_string'", said.message()),
             &code_of(&**said),
-        ),
+        )
+        .because(Reason::CredentialsRejected),
         sqlx::Error::Tls(cause) => not_encrypted(cause),
         sqlx::Error::Io(cause) if is_tls(cause) => not_encrypted(cause),
         // Without a key exchange of its own, MySQL's sign-in needs an encrypted connection.
@@ -96,6 +97,10 @@ fn of_database(said: &dyn DatabaseError) -> Error {
     let error = match kind {
         ErrorKind::Timeout => coded(kind, "the statement took too long and was ended".to_owned(), &code),
         ErrorKind::Unavailable => coded(kind, format!("the database is not available: {message}"), &code),
+        // Doors show the code of a failure, and of what is refused only the words.
+        ErrorKind::InvalidInput if code.len() == 5 => {
+            coded(kind, format!("the database says: {message} (SQLSTATE {code})"), &code)
+        }
         _ => coded(kind, format!("the database says: {message}"), &code),
     };
     match kind {
@@ -131,7 +136,7 @@ fn kind_of(code: &str, message: &str) -> ErrorKind {
             ErrorKind::InvalidInput
         }
         // Values that are missing, too large, out of range, or not allowed by a check.
-        "23502" | "23514" | "1299" | "275" | "18" | "20" | "25" => ErrorKind::InvalidInput,
+        "01000" | "23502" | "23514" | "1299" | "275" | "18" | "20" | "25" => ErrorKind::InvalidInput,
         // Shutting down, not yet up, no room for more connections, a file that cannot be opened.
         "53300" | "08004" | "14" => ErrorKind::Unavailable,
         code if code.len() == 5 && code.starts_with("22") => ErrorKind::InvalidInput,
@@ -156,6 +161,7 @@ mod tests {
             ("1", "no such column: x", ErrorKind::InvalidInput),
             ("42703", "", ErrorKind::InvalidInput),
             ("22P02", "", ErrorKind::InvalidInput),
+            ("01000", "", ErrorKind::InvalidInput),
             ("25006", "", ErrorKind::Upstream),
             ("8", "readonly", ErrorKind::Upstream),
             ("53300", "", ErrorKind::Unavailable),

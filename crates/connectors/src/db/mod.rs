@@ -14,6 +14,7 @@ mod failure;
 mod filter;
 mod functions;
 mod hidden;
+mod number;
 mod operation;
 mod pool;
 mod query;
@@ -39,6 +40,7 @@ mod write;
 
 pub(crate) use settings::Settings;
 
+use crate::shared::digits::marked;
 use crate::shared::doubt::{Repetition, settle};
 use arguments::Arguments;
 use async_trait::async_trait;
@@ -204,7 +206,8 @@ impl Db {
             };
             return Err(Error::not_found(format!("the service has no tool '{}'{why}", call.tool)));
         };
-        let arguments = Arguments(call.arguments.as_map()?);
+        let arguments = marked(&call.arguments)?;
+        let arguments = Arguments(&arguments);
         let result = match &entry.action {
             Action::Table(table, operation) => self.run_operation(cx, table, *operation, arguments).await,
             Action::Tables => self.list_tables().await,

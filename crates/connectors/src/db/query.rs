@@ -5,6 +5,7 @@ use super::query_settings::{ParameterSettings, ParameterType, QuerySettings};
 use super::settings::{DbType, Settings};
 use super::sql::{Access, Template};
 use super::tools::FIXED;
+use crate::shared::digits::rounded;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use tool::{Problem, Result, Shape};
@@ -124,11 +125,12 @@ impl ParameterSettings {
     }
 
     fn checked<'v>(&self, value: &'v Value) -> Result<&'v Value> {
-        if !self.parameter_type.accepts(value) {
+        let rounded = rounded(value);
+        if !self.parameter_type.accepts(&rounded) {
             return Err(wrong(&self.name, &format!("must be {}", self.parameter_type.in_words())));
         }
         match &self.enum_values {
-            Some(values) if !values.contains(value) => {
+            Some(values) if !values.contains(&rounded) => {
                 let values: Vec<_> = values.iter().map(Value::to_string).collect();
                 Err(wrong(&self.name, &format!("must be one of {}", values.join(", "))))
             }

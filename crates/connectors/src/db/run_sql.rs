@@ -138,20 +138,20 @@ impl Db {
         let db_type = self.selection.db_type;
         let (template, author) = written;
         self.check_functions(lease, template, Access::Read, author).await?;
-        let Described { headings, parameter_types } =
-            lease.describe(&template.render(db_type, &[]).0).await?;
-        let (sql, names) = template.render(db_type, &parameter_types);
+        let described = lease.describe(&template.render(db_type, &[]).0).await?;
+        let (sql, names) = template.render(db_type, &described.parameter_types);
         let mut rows = Rows::new(limits);
         let is_relation = matches!(template.first_word.as_str(), "select" | "with" | "values" | "table");
         let sql = match is_relation {
-            true => bounds::within(sql, db_type, &headings, limits.bytes),
+            true => bounds::within(sql, db_type, &described, limits.bytes),
             false => sql,
         };
         // Some statements say only with their rows what their columns are.
+        let Described { headings, parameter_types, .. } = described;
+        let values = bind(cx, &names, params, (&parameter_types, db_type))?;
         if !headings.is_empty() {
             rows.set_headings(|| headings);
         }
-        let values = bind(cx, &names, params, &parameter_types);
         lease.read_into(&Statement { sql, values, origin: Origin::Somebody }, &mut rows).await?;
         rows.finish()
     }
@@ -172,7 +172,7 @@ impl Db {
             false => lease.describe(&plain).await?.parameter_types,
         };
         let (sql, names) = template.render(db_type, &types);
-        let values = bind(cx, &names, params, &types);
+        let values = bind(cx, &names, params, (&types, db_type))?;
         lease.execute(&Statement { sql, values, origin: Origin::Somebody }).await
     }
 }
@@ -195,10 +195,16 @@ fn check_params(template: &Template, params: &Map<String, Value>) -> Result<()> 
     }
 }
 
-fn bind(cx: &Context, names: &[&str], params: &Map<String, Value>, types: &[String]) -> Vec<Bound> {
-    let value = |(index, name): (usize, &&str)| match *name {
-        TENANT => Bound::Text(cx.tenant.as_str().to_owned()),
-        name => params.get(name).map_or(Bound::Null, |value| value::of_type(value, types.get(index))),
+fn bind(
+    cx: &Context,
+    names: &[&str],
+    params: &Map<String, Value>,
+    (types, db_type): (&[String], DbType),
+) -> Result<Vec<Bound>> {
+    let value = |(index, name): (usize, &&str)| match (*name, params.get(*name)) {
+        (TENANT, _) => Ok(Bound::Text(cx.tenant.as_str().to_owned())),
+        (_, None) => Ok(Bound::Null),
+        (name, Some(value)) => value::of_type(&format!("params.{name}"), value, types.get(index), db_type),
     };
     names.iter().enumerate().map(value).collect()
 }

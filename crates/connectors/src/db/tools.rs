@@ -103,7 +103,7 @@ impl Definition {
 fn of_table(table: &Table, operation: Operation, offer: &Offer, db_type: DbType) -> Definition {
     Definition {
         description: operation.description(table),
-        input: input_schema(table, operation, offer),
+        input: input_schema(table, operation, offer, db_type),
         output: output_schema(table, operation, db_type),
         hints: Hints {
             is_reading: operation.is_reading(),
@@ -113,10 +113,10 @@ fn of_table(table: &Table, operation: Operation, offer: &Offer, db_type: DbType)
     }
 }
 
-fn input_schema(table: &Table, operation: Operation, offer: &Offer) -> Value {
+fn input_schema(table: &Table, operation: Operation, offer: &Offer, db_type: DbType) -> Value {
     let key = || table.key_columns().map(|column| column.name.clone()).collect::<Vec<_>>();
     match operation {
-        Operation::Take | Operation::Delete => object_schema(properties(table.key_columns()), key()),
+        Operation::Take | Operation::Delete => object_schema(properties(table.key_columns(), db_type), key()),
         Operation::List => {
             let limit = whole("How many rows at the most", 1, Some(offer.limits.rows), Some(100));
             reading(
@@ -137,9 +137,9 @@ fn input_schema(table: &Table, operation: Operation, offer: &Offer) -> Value {
         Operation::Count => {
             object_schema(Map::from_iter([("where".to_owned(), where_schema(table))]), Vec::new())
         }
-        Operation::Create => created(table),
-        Operation::Modify | Operation::Save => changed(table),
-        Operation::Bulk | Operation::Execute => bulk(table),
+        Operation::Create => created(table, db_type),
+        Operation::Modify | Operation::Save => changed(table, db_type),
+        Operation::Bulk | Operation::Execute => bulk(table, db_type),
     }
 }
 
@@ -182,9 +182,9 @@ fn whole(description: &str, least: usize, most: Option<usize>, default: Option<u
     schema
 }
 
-fn properties<'t>(columns: impl Iterator<Item = &'t Column>) -> Map<String, Value> {
+fn properties<'t>(columns: impl Iterator<Item = &'t Column>, db_type: DbType) -> Map<String, Value> {
     let property = |column: &Column| {
-        let mut schema = column.kind.input_schema();
+        let mut schema = column.kind.input_schema(db_type);
         let words = match &column.comment {
             Some(comment) => format!("{comment} ({})", column.type_name),
             None => column.type_name.clone(),
@@ -195,28 +195,28 @@ fn properties<'t>(columns: impl Iterator<Item = &'t Column>) -> Map<String, Valu
     columns.map(property).collect()
 }
 
-fn created(table: &Table) -> Value {
+fn created(table: &Table, db_type: DbType) -> Value {
     let needed = table.writable_columns().filter(|column| !column.is_nullable && !column.has_default);
     let needed = needed.map(|column| column.name.clone()).collect();
-    object_schema(properties(table.writable_columns()), needed)
+    object_schema(properties(table.writable_columns(), db_type), needed)
 }
 
 /// The key says which row; it may be generated.
-fn changed(table: &Table) -> Value {
-    let mut all = properties(table.key_columns());
-    all.extend(properties(table.writable_columns()));
+fn changed(table: &Table, db_type: DbType) -> Value {
+    let mut all = properties(table.key_columns(), db_type);
+    all.extend(properties(table.writable_columns(), db_type));
     object_schema(all, table.key_columns().map(|column| column.name.clone()).collect())
 }
 
-fn bulk(table: &Table) -> Value {
+fn bulk(table: &Table, db_type: DbType) -> Value {
     let key = table.key_columns().map(|column| column.name.clone()).collect();
     let list = |description: &str, items: Value| json!({ "type": "array", "description": description, "items": items });
     let properties = Map::from_iter([
-        ("create".to_owned(), list("Rows to add", created(table))),
-        ("modify".to_owned(), list("Rows to change, by their keys", changed(table))),
+        ("create".to_owned(), list("Rows to add", created(table, db_type))),
+        ("modify".to_owned(), list("Rows to change, by their keys", changed(table, db_type))),
         (
             "delete".to_owned(),
-            list("Keys of rows to delete", object_schema(properties(table.key_columns()), key)),
+            list("Keys of rows to delete", object_schema(properties(table.key_columns(), db_type), key)),
         ),
         (
             "transactional".to_owned(),

@@ -10,6 +10,7 @@ use super::pool::Lease;
 use super::read::push_key;
 use super::rows::Limits;
 use super::settings::DbType;
+use crate::shared::digits::to_json;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tool::{Context, Error, ErrorKind, Output, Result};
@@ -262,7 +263,7 @@ impl Db {
                 row.insert(SHOWN_IN_PART.to_owned(), Value::Bool(true));
             }
         }
-        serde_json::value::to_raw_value(&row)
+        RawValue::from_string(to_json(&Value::Object(row)))
             .map_err(|error| Error::internal("a row is no JSON").caused_by(error))
     }
 }

@@ -1,27 +1,42 @@
 //! What every call to a service is bound by: its breaker, its time, and how many may be under way.
 
 use super::breaker::{Breaker, TimeSetBy};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tool::uri::Options;
 use tool::{Context, Ended, Error, Reason, Result};
 
 tokio::task_local! {
-    /// Whether the call still waits for its turn, which says nothing about the service.
-    static IS_WAITING: Arc<AtomicBool>;
+    /// How long the call has waited for its turn, which says nothing about the service.
+    static WAITED: Arc<Mutex<Waited>>;
+}
+
+#[derive(Debug, Default)]
+struct Waited {
+    before: Duration,
+    /// Set while it waits.
+    since: Option<Instant>,
+}
+
+impl Waited {
+    fn time(&self) -> Duration {
+        self.before + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
 }
 
 /// Waits for a turn, and lets the call know that it is no more than that.
 pub(crate) async fn waiting<T>(turn: impl Future<Output = T>) -> T {
-    let say = |is_waiting: bool| {
+    let say = |since: Option<Instant>| {
         // Outside of a call nobody asks.
-        let _ = IS_WAITING.try_with(|said| said.store(is_waiting, Ordering::Relaxed));
+        let _ = WAITED.try_with(|waited| {
+            let mut waited = waited.lock().unwrap_or_else(PoisonError::into_inner);
+            *waited = Waited { before: waited.time(), since };
+        });
     };
-    say(true);
+    say(Some(Instant::now()));
     let turn = turn.await;
-    say(false);
+    say(None);
     turn
 }
 
@@ -64,18 +79,31 @@ impl Bounds {
             };
             work.await
         };
-        let is_waiting = Arc::new(AtomicBool::new(false));
-        let work = IS_WAITING.scope(is_waiting.clone(), work);
-        let result = cx.within(work).await.unwrap_or_else(|ended| match ended {
-            Ended::Cancelled => Err(ended.error("")),
-            Ended::TimedOut if is_waiting.load(Ordering::Relaxed) => {
-                let why = "no connection became free in time; the service has as many as 'pool_size' and \
-                           'max_concurrent_calls' say";
-                Err(ended.error(why))
-            }
-            Ended::TimedOut => Err(ended.error(late).because(Reason::AttemptTimedOut).in_doubt()),
-        });
+        let waited = Arc::new(Mutex::<Waited>::default());
+        let time = cx.remaining();
+        let result =
+            cx.within(WAITED.scope(waited.clone(), work)).await.unwrap_or_else(|ended| match ended {
+                Ended::Cancelled => Err(ended.error("")),
+                Ended::TimedOut => {
+                    Err(out_of_time(&waited.lock().unwrap_or_else(PoisonError::into_inner), time, late))
+                }
+            });
         pass.judge(&result, if is_callers { TimeSetBy::Caller } else { TimeSetBy::Service });
         result
     }
+}
+
+/// Only who had nearly all of the time to answer is to blame that there was no answer: the rest was spent in our own queue.
+fn out_of_time(waited: &Waited, time: Duration, late: &str) -> Error {
+    const ROOM: &str = "the service has as many connections as 'pool_size' and 'max_concurrent_calls' say";
+    let before = waited.time();
+    let seconds = before.as_secs_f64();
+    if waited.since.is_some() {
+        return Error::rate_limited(format!("no connection became free in time; {ROOM}")).retryable();
+    }
+    if before > time / 10 {
+        let message = format!("{late}, after {seconds:.1} seconds until a connection became free; {ROOM}");
+        return Error::rate_limited(message).retryable().in_doubt();
+    }
+    Ended::TimedOut.error(late).because(Reason::AttemptTimedOut).in_doubt()
 }

@@ -9,6 +9,7 @@ pub(crate) mod breaker;
 pub(crate) mod clock;
 #[cfg(any(unix, feature = "mail", feature = "redis", feature = "rabbitmq"))]
 pub(crate) mod content;
+pub(crate) mod digits;
 pub(crate) mod doubt;
 #[cfg(feature = "grpc")]
 pub(crate) mod grpc;

@@ -66,6 +66,8 @@ impl Since {
 pub(crate) struct Failure {
     message: String,
     is_rejected: bool,
+    /// It is not to be reached, as long as its settings say so.
+    is_denied: bool,
 }
 
 /// What a service is now.
@@ -123,7 +125,8 @@ impl Service {
     /// Remembers why the service did not say what it offers.
     pub(crate) fn failed(&self, error: &Error) {
         let is_rejected = error.is_about_credentials();
-        let failure = Failure { message: error.full_message(), is_rejected };
+        let is_denied = error.kind() == ErrorKind::Denied;
+        let failure = Failure { message: error.full_message(), is_rejected, is_denied };
         if self.failure.swap(Some(Arc::new(failure))).is_none() {
             self.since.reset();
         }
@@ -208,7 +211,11 @@ impl Service {
         }
         // The failure says what is not available; all that it may not say is whose fault that is.
         let message = format!("{} (service {}://{})", failure.message, self.scheme, self.id);
-        Some(Error::unavailable(message).of_service(&self.id).retryable())
+        let error = match failure.is_denied {
+            true => Error::denied(message),
+            false => Error::unavailable(message).retryable(),
+        };
+        Some(error.of_service(&self.id))
     }
 
     /// The service refuses our credentials: say where they come from, and what it says itself.

@@ -114,12 +114,17 @@ impl Kind {
     }
 
     /// JSON Schema of a value that is handed in.
-    pub(in crate::db) fn input_schema(&self) -> Value {
+    pub(in crate::db) fn input_schema(&self, db_type: DbType) -> Value {
         match self {
-            Self::Boolean => json!({ "type": "boolean" }),
+            Self::Boolean if db_type == DbType::Postgresql => json!({ "type": "boolean" }),
+            // There it is a number, and shown as one.
+            Self::Boolean => json!({ "type": ["boolean", "integer"] }),
             Self::Integer => json!({ "type": "integer" }),
             Self::BigInteger => json!({ "type": ["integer", "string"], "pattern": "^-?[0-9]+$" }),
             Self::Decimal => json!({ "type": ["number", "string"] }),
+            Self::Float if db_type == DbType::Postgresql => json!({
+                "anyOf": [{ "type": "number" }, { "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }]
+            }),
             Self::Float => json!({ "type": "number" }),
             Self::Text | Self::Other => json!({ "type": "string" }),
             Self::Uuid => json!({ "type": "string", "format": "uuid" }),

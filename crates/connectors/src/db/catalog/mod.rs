@@ -110,6 +110,12 @@ impl Column {
         }
     }
 
+    /// Whether SQLite makes a number of each text that looks like one: all do that were declared as something, and as no
+    /// text, bytes or number of another kind.
+    pub(super) fn makes_numbers(&self) -> bool {
+        self.kind == Kind::Any && !self.type_name.is_empty() && !self.type_name.eq_ignore_ascii_case("any")
+    }
+
     /// A number of 32 bits, which only one of 64 bits with the same value equals.
     pub(super) fn is_small_float(&self, db_type: DbType) -> bool {
         db_type == DbType::Mysql

@@ -50,6 +50,8 @@ pub(super) enum Origin {
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub(super) headings: Vec<Heading>,
+    /// The columns, by position, whose values can only be read as texts.
+    pub(super) texts: Vec<usize>,
     /// The types of its parameters, as SQL writes them, where the database infers them.
     pub(super) parameter_types: Vec<String>,
 }

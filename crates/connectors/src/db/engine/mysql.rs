@@ -10,8 +10,8 @@ use futures::TryStreamExt;
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions};
 use sqlx::query::Query;
 use sqlx::{
-    AssertSqlSafe, Column, ConnectOptions, Connection, Executor, MySql, MySqlConnection, Row, SqlSafeStr,
-    Statement as _,
+    AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, MySql, MySqlConnection, Row,
+    SqlSafeStr, Statement as _,
 };
 use std::time::Duration;
 
@@ -76,7 +76,16 @@ impl Session for MysqlSession {
     }
 
     async fn execute(&mut self, statement: &Statement) -> sqlx::Result<u64> {
-        query(statement).execute(&mut self.connection).await.map(|done| done.rows_affected())
+        let mut answers = (&mut self.connection).fetch_many(query(statement));
+        let (mut affected, mut returned) = (0, 0);
+        while let Some(answer) = answers.try_next().await? {
+            match answer {
+                Either::Left(done) => affected += done.rows_affected(),
+                // Of `RETURNING` the server says no number: there are as many rows as were touched.
+                Either::Right(_) => returned += 1,
+            }
+        }
+        Ok(affected.max(returned))
     }
 
     async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {
@@ -85,7 +94,7 @@ impl Session for MysqlSession {
 
     async fn describe(&mut self, sql: &str) -> sqlx::Result<Described> {
         let prepared = self.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
-        Ok(Described { headings: headings(prepared.columns()), parameter_types: Vec::new() })
+        Ok(Described { headings: headings(prepared.columns()), ..Described::default() })
     }
 
     async fn begin_reading(&mut self) -> sqlx::Result<()> {

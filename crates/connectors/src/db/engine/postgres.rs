@@ -6,7 +6,7 @@ use crate::db::relay::Wire;
 use crate::db::rows::Rows;
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use sqlx::postgres::{PgArguments, PgConnectOptions};
+use sqlx::postgres::{PgArguments, PgColumn, PgConnectOptions};
 use sqlx::query::Query;
 use sqlx::{
     AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, PgConnection, Postgres, Row,
@@ -68,7 +68,10 @@ impl Session for PostgresSession {
             Some(Either::Left(types)) => types.iter().map(|known| known.name().to_owned()).collect(),
             Some(Either::Right(_)) | None => Vec::new(),
         };
-        Ok(Described { headings: headings(prepared.columns()), parameter_types })
+        let is_text = |column: &PgColumn| !Reader::of(column.type_info()).is_known();
+        let columns = prepared.columns().iter().enumerate();
+        let texts = columns.filter(|(_, column)| is_text(column)).map(|(index, _)| index).collect();
+        Ok(Described { headings: headings(prepared.columns()), texts, parameter_types })
     }
 
     async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {

@@ -15,6 +15,8 @@ type Misread = Box<dyn StdError + Send + Sync>;
 pub(super) enum Reader {
     Boolean,
     Integer,
+    /// The number of something in a catalog, which has no sign.
+    Oid,
     Float,
     Numeric,
     Text,
@@ -31,7 +33,7 @@ pub(super) enum Reader {
     Money,
     Nothing,
     List(Box<Self>),
-    /// A type whose binary format we do not know; statements of our own ask for its text instead.
+    /// A type whose binary format we do not know; statements ask for its text instead.
     Unknown,
 }
 
@@ -40,7 +42,8 @@ impl Reader {
     pub(super) fn of(known: &PgTypeInfo) -> Self {
         match known.oid().map_or(0, |oid| oid.0) {
             16 => Self::Boolean,
-            20 | 21 | 23 | 26 => Self::Integer,
+            20 | 21 | 23 => Self::Integer,
+            26 => Self::Oid,
             700 | 701 => Self::Float,
             1700 => Self::Numeric,
             18 | 19 | 25 | 142 | 705 | 1042 | 1043 => Self::Text,
@@ -66,6 +69,14 @@ impl Reader {
         }
     }
 
+    /// Whether it reads what there is, so that nobody need ask for a text instead.
+    pub(super) fn is_known(&self) -> bool {
+        match self {
+            Self::List(element) => element.is_known(),
+            reader => *reader != Self::Unknown,
+        }
+    }
+
     pub(super) fn write(&self, value: &PgValueRef<'_>, cells: &mut Cells<'_>) -> Result<(), Misread> {
         if value.is_null() {
             if let Some(mut cell) = cells.next(4) {
@@ -84,6 +95,7 @@ impl Reader {
         match self {
             Self::Boolean => cell.boolean(bytes.first().is_some_and(|byte| *byte != 0)),
             Self::Integer => cell.integer(integer(bytes)?),
+            Self::Oid => cell.integer(u32::from_be_bytes(array(bytes)?).into()),
             Self::Float => cell.float(float(bytes)?),
             Self::Numeric => cell.text(&numeric(bytes)?),
             Self::Text => cell.text(&String::from_utf8_lossy(bytes)),
@@ -113,7 +125,6 @@ fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Misread> {
 fn integer(bytes: &[u8]) -> Result<i64, Misread> {
     Ok(match bytes.len() {
         2 => i16::from_be_bytes(array(bytes)?).into(),
-        // Also `oid`, which has no sign; what it numbers is never that many.
         4 => i32::from_be_bytes(array(bytes)?).into(),
         _ => i64::from_be_bytes(array(bytes)?),
     })

@@ -92,7 +92,7 @@ impl Session for SqliteSession {
 
     async fn describe(&mut self, sql: &str) -> sqlx::Result<Described> {
         let prepared = self.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
-        Ok(Described { headings: shown_headings(prepared.columns()), parameter_types: Vec::new() })
+        Ok(Described { headings: shown_headings(prepared.columns()), ..Described::default() })
     }
 
     async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {

@@ -14,22 +14,18 @@ pub(super) fn date_2000(days: i32) -> String {
         i32::MIN => return "-infinity".to_owned(),
         _ => {}
     }
-    let date = epoch_2000().checked_add_signed(Duration::days(days.into()));
-    date.map_or_else(
-        || format!("2000-01-01 + {days} days"),
-        |date| {
-            let (day, era) = calendar(date);
-            day + era
-        },
-    )
+    let (day, era) = calendar(days.into());
+    day + era
 }
 
-/// A day as PostgreSQL reads it again, also before the first year and behind the 9999th.
-fn calendar(date: NaiveDate) -> (String, &'static str) {
-    let (year, era) = match date.year() {
-        year @ ..1 => (1 - year, " BC"),
-        year => (year, ""),
-    };
+/// So many days after 2000-01-01 as PostgreSQL reads the day again, also before the first year and behind the 9999th. Its
+/// calendar is longer than ours, and begins anew every 400 years.
+fn calendar(days: i64) -> (String, &'static str) {
+    const YEARS: i64 = 400;
+    const DAYS: i64 = 146_097;
+    let date = epoch_2000() + Duration::days(days.rem_euclid(DAYS));
+    let year = i64::from(date.year()) + days.div_euclid(DAYS) * YEARS;
+    let (year, era) = if year < 1 { (1 - year, " BC") } else { (year, "") };
     (format!("{year:04}-{:02}-{:02}", date.month(), date.day()), era)
 }
 
@@ -51,13 +47,17 @@ pub(super) fn instant_2000(micros: i64) -> String {
         i64::MIN => return "-infinity".to_owned(),
         _ => {}
     }
-    let instant = epoch_2000().and_time(NaiveTime::MIN).checked_add_signed(Duration::microseconds(micros));
-    let Some(instant) = instant else { return format!("2000-01-01T00:00:00Z + {micros} µs") };
-    if (1..=9999).contains(&instant.year()) {
-        return rfc3339(instant);
+    const DAY: i64 = 86_400_000_000;
+    let (days, time) = (micros.div_euclid(DAY), Duration::microseconds(micros.rem_euclid(DAY)));
+    let (day, era) = calendar(days);
+    // In the years of RFC 3339 it is written as that is.
+    match epoch_2000()
+        .checked_add_signed(Duration::days(days))
+        .filter(|date| (1..=9999).contains(&date.year()))
+    {
+        Some(date) => rfc3339(date.and_time(NaiveTime::MIN) + time),
+        None => format!("{day}T{}Z{era}", (NaiveTime::MIN + time).format("%H:%M:%S%.f")),
     }
-    let (day, era) = calendar(instant.date());
-    format!("{day}T{}Z{era}", instant.time().format("%H:%M:%S%.f"))
 }
 
 /// A moment in UTC.
@@ -107,6 +107,9 @@ mod tests {
         assert_eq!(date_2000(-1), "1999-12-31");
         assert_eq!(date_2000(i32::MAX), "infinity");
         assert_eq!(date_2000(-746_117), "0044-03-15 BC");
+        assert_eq!(date_2000(2_145_031_948), "5874897-12-31");
+        assert_eq!(instant_2000(9_223_371_331_199_000_000), "294276-12-31T23:59:59Z");
+        assert_eq!(instant_2000(-63_082_281_600_000_001), "0001-12-31T23:59:59.999999Z BC");
         assert_eq!(instant_2000(1), "2000-01-01T00:00:00.000001Z");
         assert_eq!(instant_2000(0), "2000-01-01T00:00:00Z");
         assert_eq!(time_of_day(3_661_500_000), "01:01:01.500");

@@ -8,6 +8,7 @@ pub(super) use calls::Uses;
 
 use super::query::TENANT;
 use super::settings::DbType;
+use super::value::cast;
 use scan::{Token, scan};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -106,7 +107,9 @@ impl Template {
                 }
                 (DbType::Sqlite, _) if name == TENANT => write!(sql, "(?{number} COLLATE BINARY)"),
                 (DbType::Mysql, _) if name == TENANT => write!(sql, "CAST(? AS BINARY)"),
-                (DbType::Postgresql, Some(name)) => write!(sql, "CAST(CAST(${number} AS text) AS {name})"),
+                (DbType::Postgresql, Some(name)) => {
+                    write!(sql, "{}", cast(&format!("CAST(${number} AS text)"), name))
+                }
                 (DbType::Postgresql, None) => write!(sql, "${number}"),
                 (DbType::Sqlite, _) => write!(sql, "?{number}"),
                 (DbType::Mysql, _) => write!(sql, "?"),

@@ -1,11 +1,11 @@
 //! The client of one service: attempts, pauses, tokens, and the end of waiting.
 
-use super::digits::marked;
 use super::request::Base;
 use super::response;
 use super::tools::{Definition, is_idempotent};
 use crate::shared::attempts::{Backoff, Budget, Failure, retry_after, timed_out};
 use crate::shared::breaker::TimeSetBy;
+use crate::shared::digits::marked;
 use crate::shared::doubt::{Repetition, settle};
 use crate::shared::headers::add_trace;
 use crate::shared::network::Policy;

@@ -2,6 +2,7 @@
 
 use super::parameters::{File, Style};
 use super::text_of;
+use crate::shared::digits::digits_of;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -43,7 +44,8 @@ pub(crate) struct Form {
 impl Form {
     /// Adds a value, nested ones as several pieces.
     pub(crate) fn add(&mut self, name: &str, value: &Value, style: Style) -> Result<(), TooLong> {
-        let content_type = (style == Style::Json && !value.is_string()).then_some("application/json");
+        let is_json = !value.is_string() || digits_of(value).is_some();
+        let content_type = (style == Style::Json && is_json).then_some("application/json");
         flatten(name, value, style, &mut |name, text| {
             self.push(Part {
                 name: name.to_owned(),

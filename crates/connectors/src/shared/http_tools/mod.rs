@@ -1,7 +1,6 @@
 //! Tools that are HTTP requests with holes for arguments: their settings, requests and answers, whoever is asked.
 
 mod client;
-mod digits;
 mod endpoint;
 mod error_template;
 mod form;
@@ -23,6 +22,7 @@ pub(crate) use settings::{FormEncoding, ToolSettings, default_method, method_sch
 pub(crate) use tools::Definition;
 pub(crate) use value_schema::ValueSchema;
 
+use crate::shared::digits;
 use serde_json::Value;
 
 /// A value as it stands in a path, a query string or a header. A whole number is one there, even if a model has
@@ -31,7 +31,10 @@ pub(crate) fn text_of(value: &Value) -> String {
     /// Up to here every whole number is exact.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
-        Value::String(text) => digits::unmarked(text).to_owned(),
+        Value::String(text) => match digits::digits_of(value).and_then(|digits| digits.split_once('.')) {
+            Some((whole, zeros)) if zeros.bytes().all(|digit| digit == b'0') => whole.to_owned(),
+            _ => digits::unmarked(text).to_owned(),
+        },
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
             Some(float) if float.fract() == 0.0 && float.abs() <= EXACT => format!("{:.0}", float + 0.0),
             _ => number.to_string(),

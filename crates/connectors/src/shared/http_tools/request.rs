@@ -1,6 +1,5 @@
 //! From arguments to a request: each value goes where its position says, and nowhere else.
 
-use super::digits::to_json;
 use super::endpoint::Piece;
 use super::form::add_pair;
 use super::parameters::Position;
@@ -8,6 +7,7 @@ use super::places::{MAX_URL_BYTES, Places, WholeBody, climbs, place_all};
 use super::settings::FormEncoding;
 use super::text_of;
 use super::tools::{Definition, takes_body};
+use crate::shared::digits::to_json;
 use crate::shared::headers::PassedHeaders;
 use crate::shared::sign_in::{Auth, TokenSource};
 use fetch::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};

@@ -110,7 +110,7 @@ struct Service {
 #[serde(rename_all = "PascalCase")]
 struct Weights {
     #[serde(default)]
-    passing: Option<u32>,
+    passing: Option<u64>,
 }
 
 impl Entry {
@@ -119,6 +119,19 @@ impl Entry {
         let own = Some(self.service.address).filter(|address| !address.is_empty());
         let host = own.or_else(|| self.node.map(|node| node.address))?;
         let weight = self.service.weights.and_then(|weights| weights.passing).unwrap_or(1);
-        Some(Instance::new(host, self.service.port).weighing(weight))
+        // None is too large; the heaviest that we know is.
+        Some(Instance::new(host, self.service.port).weighing(u32::try_from(weight).unwrap_or(u32::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_weight_is_too_large_to_be_called() {
+        let entry = r#"{"Service":{"Address":"10.0.0.1","Port":80,"Weights":{"Passing":99999999999}}}"#;
+        let instance = serde_json::from_str::<Entry>(entry).unwrap().into_instance().unwrap();
+        assert_eq!(instance.weight, Instance::new("x", 1).weighing(u32::MAX).weight);
     }
 }

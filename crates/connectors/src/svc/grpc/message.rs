@@ -1,17 +1,17 @@
 //! Messages as proto3 JSON, in both directions.
 
-use super::durations;
 use super::exact::find_changed;
 use super::explain::unusable;
-use super::extent::is_bearable;
+use super::extent::{Extent, may_be_deep};
+use super::written::Written;
 use bytes::Bytes;
 use prost::Message;
-use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
-use serde::Deserializer;
+use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor};
+use serde::{Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::io;
-use std::sync::OnceLock;
 use tool::{Arguments, Error, Problem, Result};
 
 /// The name of what is no object in JSON, such as a `google.protobuf.StringValue`, where an object is needed.
@@ -26,16 +26,13 @@ pub(super) struct Form {
     pub(super) descriptor: MessageDescriptor,
     /// In JSON it is no object: it stands in one, as `value`.
     is_wrapped: bool,
-    options: SerializeOptions,
-    /// Found out when it is first needed.
-    has_durations: OnceLock<bool>,
+    emits_defaults: bool,
 }
 
 impl Form {
-    pub(super) fn new(descriptor: MessageDescriptor, emit_defaults: bool) -> Self {
-        let options = SerializeOptions::new().skip_default_fields(!emit_defaults);
+    pub(super) fn new(descriptor: MessageDescriptor, emits_defaults: bool) -> Self {
         let is_wrapped = !is_object(descriptor.full_name());
-        Self { is_wrapped, descriptor, options, has_durations: OnceLock::new() }
+        Self { is_wrapped, descriptor, emits_defaults }
     }
 
     /// The arguments of a call on the wire.
@@ -43,22 +40,33 @@ impl Form {
     /// # Errors
     /// `InvalidInput` naming what does not fit, and where.
     pub(super) fn encode(&self, arguments: &Arguments) -> Result<Bytes> {
-        let message = match (self.is_wrapped, arguments.raw()) {
-            (false, Some(raw)) => self.read_text(raw.get())?,
-            (false, None) => self.read_value(arguments.as_value()?, "")?,
-            (true, _) => self.read_wrapped(arguments)?,
+        let text: Cow<'_, str> = match arguments.raw() {
+            Some(raw) => raw.get().into(),
+            None => arguments.as_value()?.to_string().into(),
         };
-        self.check_numbers(arguments)?;
-        Ok(message.encode_to_vec().into())
+        let message = if self.is_wrapped { self.read_wrapped(arguments) } else { self.read_text(&text) }?;
+        // Numbers that were rounded while they were read.
+        if let Some(changed) = find_changed(&self.descriptor, &text) {
+            return Err(misfit(&changed.path, changed.why));
+        }
+        let bytes = Bytes::from(message.encode_to_vec());
+        if may_be_deep(&text) {
+            self.check_depth(&bytes).map_err(|why| misfit("", &why))?;
+        }
+        Ok(bytes)
     }
 
-    /// Refuses numbers that were rounded while they were read.
-    fn check_numbers(&self, arguments: &Arguments) -> Result<()> {
-        let changed = match arguments.raw() {
-            Some(raw) => find_changed(&self.descriptor, raw.get()),
-            None => find_changed(&self.descriptor, &arguments.as_value()?.to_string()),
-        };
-        changed.map_or(Ok(()), |changed| Err(misfit(&changed.path, changed.why)))
+    /// What goes too deep to be an answer is no question either.
+    fn check_depth(&self, bytes: &Bytes) -> Result<(), String> {
+        let extent = Extent::new();
+        extent.weigh(&self.descriptor, bytes, 0)?;
+        let message = extent.open(self.descriptor.clone(), bytes.clone(), 0)?;
+        self.write(&message, &extent, io::sink())
+    }
+
+    fn write(&self, message: &DynamicMessage, extent: &Extent, to: impl io::Write) -> Result<(), String> {
+        let written = Written { message, level: 0, extent, emits_defaults: self.emits_defaults };
+        written.serialize(&mut serde_json::Serializer::new(to)).map_err(|error| error.to_string())
     }
 
     fn read_text(&self, text: &str) -> Result<DynamicMessage> {
@@ -108,31 +116,19 @@ impl Form {
         })
     }
 
-    fn has_durations(&self) -> bool {
-        *self.has_durations.get_or_init(|| durations::can_be_in(&self.descriptor))
-    }
-
     /// An answer as JSON text.
     ///
     /// # Errors
     /// `Upstream` for bytes that are no such message, that JSON has no form for, or of which too much would become.
     pub(super) fn decode(&self, bytes: Bytes) -> Result<Box<RawValue>> {
         let invalid = |why: String| unusable(self.descriptor.full_name(), &why);
-        if !is_bearable(&self.descriptor, &bytes) {
-            return Err(invalid("it has more fields and items than can be told".to_owned()));
-        }
-        let message = DynamicMessage::decode(self.descriptor.clone(), bytes)
-            .map_err(|error| invalid(error.to_string()))?;
-        if self.has_durations() && durations::is_contradictory(&message) {
-            return Err(invalid("it has a Duration whose seconds and nanos differ in sign".to_owned()));
-        }
+        let extent = Extent::new();
+        let message = extent.open(self.descriptor.clone(), bytes, 0).map_err(invalid)?;
         let mut json = Bounded(Vec::with_capacity(256));
         if self.is_wrapped {
             json.0.extend_from_slice(b"{\"value\":");
         }
-        message
-            .serialize_with_options(&mut serde_json::Serializer::new(&mut json), &self.options)
-            .map_err(|error| invalid(error.to_string()))?;
+        self.write(&message, &extent, &mut json).map_err(invalid)?;
         let Bounded(mut json) = json;
         if self.is_wrapped {
             json.push(b'}');

@@ -5,7 +5,6 @@ mod client;
 mod comments;
 mod decoder;
 mod details;
-mod durations;
 mod exact;
 mod explain;
 mod extent;
@@ -25,6 +24,7 @@ mod stream;
 mod tests;
 mod tools;
 mod wire;
+mod written;
 
 use crate::shared::breaker::TimeSetBy;
 use crate::shared::grpc::{connection, exchange, failure, frame, status};

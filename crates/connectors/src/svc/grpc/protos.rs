@@ -35,7 +35,15 @@ fn invalid(name: &str, text: &str, error: &ParseError) -> Error {
     let start = error.span().and_then(|span| text.get(..span.start));
     let line = start.map(|start| format!(" in line {}", start.matches('\n').count() + 1)).unwrap_or_default();
     let why = error.to_string();
-    refused("Invalid", format!("schema.protos: '{name}' cannot be compiled{line}: {}", tool::plain(&why)))
+    let has_edition = text.lines().any(|line| line.trim_start().starts_with("edition"));
+    let remedy = match has_edition {
+        true => {
+            "; editions are not known, give schema.descriptor_set or let the service be asked by reflection"
+        }
+        false => "",
+    };
+    let why = tool::plain(&why);
+    refused("Invalid", format!("schema.protos: '{name}' cannot be compiled{line}: {why}{remedy}"))
 }
 
 /// How much the compiler would make of texts, at the most: what it makes of ten bytes can be a thousand, and its

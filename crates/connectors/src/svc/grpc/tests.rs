@@ -6,6 +6,7 @@ mod connections;
 mod descriptions;
 mod fuzz;
 mod messages;
+mod nesting;
 mod reflection;
 mod resilience;
 mod settings;

@@ -1,6 +1,7 @@
 //! `db` on a SQLite file, a PostgreSQL server and a MariaDB server.
 
 mod calls;
+mod digits;
 mod hidden_calls;
 mod hostile;
 mod hostile_statements;

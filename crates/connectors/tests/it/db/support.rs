@@ -1,11 +1,12 @@
 //! A database of its own for each test, on each engine, and services over it.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, Row, SqliteConnection};
 use std::sync::Arc;
 use std::time::Duration;
 use testkit::conformance::context;
-use tool::{Call, Connector, Context, Env, Error, Outcome, Tool};
+use tool::{Arguments, Call, Connector, Context, Env, Error, Outcome, Tool};
 
 /// The password of every user that tests make, so that none of them can be met in a log by chance.
 const PASSWORD: &str = "s3cr3t-of-the-database";
@@ -275,6 +276,15 @@ impl Service {
         let call = Call::new(tool, arguments.into());
         match self.0.call(cx, call).await? {
             Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),
+            other => panic!("the call must be done, not {other:?}"),
+        }
+    }
+
+    /// The answer as it is written, to arguments as they are written.
+    pub(crate) async fn text(&self, tool: &str, arguments: &str) -> tool::Result<String> {
+        let arguments = Arguments::from_raw(RawValue::from_string(arguments.to_owned()).unwrap())?;
+        match self.0.call(&context(Duration::from_secs(60)), Call::new(tool, arguments)).await? {
+            Outcome::Done(output) => Ok(output.data().unwrap().into_owned()),
             other => panic!("the call must be done, not {other:?}"),
         }
     }

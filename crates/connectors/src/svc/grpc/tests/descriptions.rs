@@ -302,6 +302,7 @@ fn refuses_protos_that_would_grow() {
         refusal("syntax = \"proto3\";\nmessage M { int32 x = ; }")
             .contains("'a.proto' cannot be compiled in line 2")
     );
+    assert!(refusal("edition = \"2023\";").contains("editions are not known"));
     assert!(refusal("import \"no/such.proto\";").contains("no/such.proto"));
     assert!(
         refusal("import \"/etc/passwd\";").contains("cannot be compiled"),

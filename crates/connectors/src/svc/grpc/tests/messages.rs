@@ -2,6 +2,7 @@
 
 use super::super::message::Form;
 use super::form;
+use super::nesting::{any_of, field};
 use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -12,11 +13,11 @@ fn arguments(value: &Value) -> Arguments {
     raw(&value.to_string())
 }
 
-fn raw(text: &str) -> Arguments {
+pub(super) fn raw(text: &str) -> Arguments {
     Arguments::from_raw(RawValue::from_string(text.to_owned()).unwrap()).unwrap()
 }
 
-fn everything() -> Form {
+pub(super) fn everything() -> Form {
     form("loyalty.v1.Everything", false)
 }
 
@@ -26,7 +27,7 @@ fn round_trip(form: &Form, value: &Value) -> Value {
     serde_json::from_str(form.decode(bytes).unwrap().get()).unwrap()
 }
 
-fn refusal(text: &str) -> Error {
+pub(super) fn refusal(text: &str) -> Error {
     let error = everything().encode(&raw(text)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
     error
@@ -210,6 +211,21 @@ fn refuses_answers_that_would_grow() {
     assert!(refusal(&form, groups.repeat(1_000_000)).contains("more fields and items"));
 }
 
+/// Requirement SV-6: a wrapped number is told like one that is not wrapped.
+#[test]
+fn tells_wrapped_floats_that_are_no_numbers() {
+    let value = json!({ "wrappedDouble": "NaN", "detail": {
+        "@type": "x.com/google.protobuf.FloatValue", "value": "-Infinity"
+    } });
+    assert_eq!(round_trip(&everything(), &value), value);
+    let wrapped = form("google.protobuf.DoubleValue", true);
+    assert_eq!(round_trip(&wrapped, &json!({ "value": "Infinity" })), json!({ "value": "Infinity" }));
+    assert_eq!(round_trip(&wrapped, &json!({ "value": 0.0 })), json!({ "value": 0.0 }));
+    // The greatest of 32 bits, which is told so that it can be given back.
+    let greatest = round_trip(&everything(), &json!({ "aFloat": f64::from(f32::MAX) }));
+    assert_eq!(round_trip(&everything(), &greatest), greatest);
+}
+
 /// Requirement SV-6: a duration of two minds is no duration.
 #[test]
 fn refuses_durations_that_contradict_themselves() {
@@ -219,6 +235,12 @@ fn refuses_durations_that_contradict_themselves() {
     prost::encoding::encode_varint(u64::from(number << 3 | 2), &mut bytes);
     bytes.extend([13, 0x08, 5, 0x10, 0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
     let error = everything().decode(bytes.into()).unwrap_err();
+    assert!(error.message().contains("differ in sign"), "{error}");
+    let held = any_of(
+        "google.protobuf.Duration",
+        vec![0x08, 5, 0x10, 0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+    );
+    let error = everything().decode(field("detail", &held).into()).unwrap_err();
     assert!(error.message().contains("differ in sign"), "{error}");
 }
 

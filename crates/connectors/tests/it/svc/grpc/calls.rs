@@ -68,11 +68,11 @@ async fn streams_messages(address: String) {
     let answer = run(&service, "customers_watch", &json!({ "count": 10_000 })).await.unwrap();
     assert_eq!((answer["messages"].as_array().unwrap().len(), &answer["complete"]), (50, &json!(false)));
     let begun = Instant::now();
-    let cx = context(Duration::from_millis(700));
+    let cx = context(Duration::from_secs(3));
     let answer =
         run_in(&cx, &service, "customers_watch", &json!({ "count": 1000, "pauseMs": 100 })).await.unwrap();
     assert!(answer["complete"] == false && !answer["messages"].as_array().unwrap().is_empty(), "{answer}");
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(10));
     let error = run(&service, "customers_watch", &json!({ "count": 2, "fail": true })).await.unwrap_err();
     assert_eq!((error.kind(), error.service_code()), (ErrorKind::Upstream, Some("INTERNAL")));
     assert!(error.message().contains("after 2 messages") && error.message().contains("it broke"), "{error}");
