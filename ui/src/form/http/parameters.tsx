@@ -31,7 +31,12 @@ export function Parameters({ value, onValue, problems, prefix, isReadOnly }: Pro
       title={words.http.parameters}
       actions={!isReadOnly && <Button onClick={add}>{words.http.addParameter}</Button>}
     >
-      <Table label={words.http.parameters} columns={columns} rows={rows} id={({ at }) => String(at)} />
+      <Table
+        label={words.http.parameters}
+        columns={isReadOnly ? columns.filter(({ id }) => id !== "more") : columns}
+        rows={rows}
+        id={({ at }) => String(at)}
+      />
       {shown !== null && value[shown] && (
         <ParameterDetails
           value={value[shown]}
