@@ -51,3 +51,30 @@ test("a model that has nothing to say is an error that one can read", async ({ p
   await expect(page.getByRole("main")).toContainText(/model/);
   await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
 });
+
+/** The chat of the contract goes on behind an approval: with the call and the answer, and after a reload. */
+test("an answer that waited for an approval comes into the chat", async ({ page, context }) => {
+  const { key } = await rest<{ key: string }>("POST", "/keys", { name: "asks the agent", role: "manager" });
+  const tools = [{ uri: "api://crm/echo", approval: "always" }];
+  const config = { provider: "openai", base_url: `${model}/v1`, api_key: "sk-s3cr3t", model: "gpt-4o", tools };
+  await rest("POST", "/services", { type: "agent", id: "careful", config });
+  await signIn(page, key);
+  await page.goto(`${url()}/ui/agents/careful`);
+  await expect(page.getByRole("heading", { level: 1, name: "careful" })).toBeVisible();
+  const log = page.getByRole("log", { name: "Conversation" });
+  await page.getByRole("textbox", { name: "Message" }).fill("echo please");
+  await page.getByRole("button", { name: "Send" }).click();
+  const call = log.getByRole("group", { name: "Tool call crm__echo" });
+  await expect(call).toContainText("waiting");
+  const inbox = await context.newPage();
+  await inbox.goto(`${url()}/ui/approvals`);
+  await inbox.getByRole("row").filter({ hasText: "careful" }).getByRole("button", { name: "Approve" }).click();
+  await expect(call).toContainText("succeeded");
+  await expect(call).toHaveCount(1);
+  await expect(log).toContainText("The echo came back.");
+  await expect(log.getByRole("link", { name: "Approvals" })).toHaveCount(0);
+  await page.reload();
+  await expect(log).toContainText("echo please");
+  await expect(log).toContainText("The echo came back.");
+  await rest("DELETE", "/services/agent/careful?force=true");
+});

@@ -1,6 +1,7 @@
 // What goes wrong on the way loses nothing that was typed.
 import type { Page } from "@playwright/test";
 import { ADMIN, expect, rest, signIn, test, url } from "./base";
+import { start } from "./server";
 
 test.beforeEach(({ page }) => signIn(page));
 
@@ -43,6 +44,7 @@ test("a form outlives being signed out", async ({ page, context }) => {
   await page.getByRole("textbox", { name: "Key" }).fill(ADMIN);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("textbox", { name: "Description" })).toHaveValue("typed before");
+  await expect(page.getByRole("alert")).toHaveCount(0);
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
 });
@@ -171,4 +173,31 @@ test("hostile names run nothing", async ({ page }) => {
   await page.goto(`${url()}/ui/tables/${table.id}`);
   await expect(page.getByRole("treeitem", { name })).toBeVisible();
   await expect(page).not.toHaveTitle(/pwned/);
+});
+
+/** UI-20: a server that is frozen keeps its connections, and is gone all the same. */
+test("a server that stands still is not live, and loses nothing that was typed", async ({ page }) => {
+  test.setTimeout(120_000);
+  const frozen = await start();
+  try {
+    const config = { base_url: "http://127.0.0.1:9" };
+    await rest("POST", "/services", { type: "api", id: "crm", config }, frozen.api);
+    await signIn(page, ADMIN, frozen.url);
+    await page.goto(`${frozen.url}/ui/services/api/crm?tab=settings`);
+    const description = page.getByRole("textbox", { name: "Description" });
+    await description.fill("typed before");
+    await expect(page.getByRole("status", { name: "Live" })).toBeVisible();
+    frozen.freeze();
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("status", { name: "Reconnecting" })).toBeVisible({ timeout: 35_000 });
+    const late = page.getByRole("alert").filter({ hasText: "has not answered in time" });
+    await expect(late.first()).toBeVisible({ timeout: 35_000 });
+    await expect(description).toHaveValue("typed before");
+    frozen.thaw();
+    await expect(page.getByRole("status", { name: "Live" })).toBeVisible({ timeout: 35_000 });
+    await expect(description).toHaveValue("typed before");
+  } finally {
+    frozen.thaw();
+    await frozen.stop();
+  }
 });

@@ -27,6 +27,9 @@ export type Started = {
   /** Ends the program and leaves its home; `resume` starts it again. */
   halt: () => Promise<void>;
   resume: () => Promise<void>;
+  /** Stops answering, and keeps its connections; `thaw` lets it go on. */
+  freeze: () => void;
+  thaw: () => void;
   stop: () => Promise<void>;
 };
 
@@ -51,6 +54,8 @@ export async function start(files: Record<string, string> = {}, { withoutToken =
     child.kill("SIGTERM");
     await new Promise((done) => child.once("exit", done));
   };
+  const freeze = () => void child.kill("SIGSTOP");
+  const thaw = () => void child.kill("SIGCONT");
   await resume();
   const console = await consoleBefore(api);
   const stop = async () => {
@@ -58,7 +63,7 @@ export async function start(files: Record<string, string> = {}, { withoutToken =
     await halt();
     rmSync(home, { recursive: true, force: true });
   };
-  return { url: console.url, api, said: () => said, halt, resume, stop };
+  return { url: console.url, api, said: () => said, halt, resume, freeze, thaw, stop };
 }
 
 async function answers(url: string, child: ChildProcess): Promise<void> {

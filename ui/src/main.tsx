@@ -22,6 +22,7 @@ askBeforeLeaving();
 
 /** What was refused will be refused again; what could not be reached may be back soon. */
 function isWorthRetrying(count: number, error: unknown): boolean {
+  if (error instanceof ApiError && error.code === "NO_ANSWER") return false;
   const status = error instanceof ApiError ? error.status : 0;
   return count < 2 && (status === 0 || status >= 500);
 }

@@ -18,7 +18,8 @@ import type { May } from "./api/types";
 import type { Words } from "./words";
 
 type Module = { default: ComponentType };
-export type PageEntry = { path: string; load: () => Promise<Module> };
+/** Whoever may not do what a page is for is told so. */
+export type PageEntry = { path: string; load: () => Promise<Module>; may?: May };
 /** `also` are pages that belong to it and have addresses of their own. */
 export type NavEntry = { path: string; word: keyof Words["nav"]; icon: LucideIcon; may?: May; also?: string[] };
 
@@ -40,11 +41,11 @@ export const pages: PageEntry[] = [
   { path: "/", load: () => import("./pages/home") },
   { path: "/ui/login", load: () => import("./pages/home") },
   { path: "/ui/services", load: () => import("./pages/services") },
-  { path: "/ui/services/new", load: () => import("./pages/services/add") },
+  { path: "/ui/services/new", load: () => import("./pages/services/add"), may: "make_services" },
   { path: "/ui/services/$type/$id", load: () => import("./pages/services/service") },
   { path: "/ui/services/$type/$id/tools/$tool", load: () => import("./pages/services/tool") },
   { path: "/ui/tools", load: () => import("./pages/tools") },
-  { path: "/ui/tools/new", load: () => import("./pages/tools/add") },
+  { path: "/ui/tools/new", load: () => import("./pages/tools/add"), may: "make_tools" },
   { path: "/ui/tools/$id", load: () => import("./pages/tools/tool") },
   { path: "/ui/try", load: () => import("./pages/try") },
   { path: "/ui/tables", load: () => import("./pages/tables") },
@@ -60,6 +61,6 @@ export const pages: PageEntry[] = [
   { path: "/ui/calls", load: () => import("./pages/calls") },
   { path: "/ui/calls/$id", load: () => import("./pages/calls/call") },
   { path: "/ui/metrics", load: () => import("./pages/metrics") },
-  { path: "/ui/people", load: () => import("./pages/people") },
+  { path: "/ui/people", load: () => import("./pages/people"), may: "manage" },
   { path: "/ui/settings", load: () => import("./pages/settings") },
 ];

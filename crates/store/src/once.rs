@@ -25,6 +25,19 @@ impl OnceResults {
         Self { store, timeout }
     }
 
+    /// The key was begun, and is remembered still.
+    pub async fn is_known(&self, tenant: &TenantId, scope: &str, key: &str) -> Result<bool> {
+        let sql = format!(
+            "SELECT key FROM once_results WHERE tenant = $1 AND scope = $2 AND key = $3 AND until > {}",
+            leases::now(self.store.backend())
+        );
+        let found = async {
+            let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(scope).bind(key);
+            Ok(query.fetch_optional(self.store.pool()).await?)
+        };
+        Ok(within(self.timeout, found).await?.is_some())
+    }
+
     /// Whoever comes with the same key at the same time waits here until it is decided who is the first.
     async fn try_begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<KeyState> {
         check_text("scope", scope)?;

@@ -1,7 +1,9 @@
 // Agents: services of type `agent`, asked in a conversation whose answer comes as it is written.
 import { queryOptions } from "@tanstack/react-query";
-import { address, send, unreached } from "./client";
+import { address, ask, client, send, unreached } from "./client";
 import { ApiError } from "./error";
+import { runEvents } from "./flows";
+import { readJson, writeJson } from "./json";
 import { get } from "./raw";
 import type { Agent } from "./types";
 
@@ -10,14 +12,22 @@ export const agents = queryOptions({
   queryFn: async () => (await get<{ items: Agent[] }>("/agents")).items,
 });
 
-export type AgentEvent = { type: string; data: Record<string, unknown> };
+export type AgentEvent = { type: string; id?: string; data: Record<string, unknown> };
+
+export const conversation = (id: string) =>
+  queryOptions({
+    queryKey: ["conversations", id],
+    queryFn: () => ask(client.GET("/api/v1/conversations/{id}", { params: { path: { id } } })),
+    // What is said from here on is known without asking.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 
 /**
  * Asks in a conversation. Where agents keep none, the server refuses that word; then what was said before goes along as
  * context, so that the agent knows of it all the same.
  */
-export async function* converse(id: string, ask: Ask, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-  const { prompt, conversation, said } = ask;
+export async function* converse(id: string, asked: Prompt, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  const { prompt, conversation, said } = asked;
   try {
     yield* askAgent(id, { prompt, conversation }, signal);
   } catch (error) {
@@ -27,13 +37,39 @@ export async function* converse(id: string, ask: Ask, signal: AbortSignal): Asyn
   }
 }
 
-export type Ask = { prompt: string; conversation: string; said: { from: string; text: string }[] };
+export type Prompt = { prompt: string; conversation: string; said: { from: string; text: string }[] };
 
 /** Asks, and hands on the server's events one by one until the answer has ended. */
 async function* askAgent(id: string, body: object, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
   const path = address(`/api/v1/agents/${encodeURIComponent(id)}/runs`);
-  const response = await send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const response = await send(path, { method: "POST", headers, body: writeJson(body), signal });
+  yield* eventsOf(response);
+}
+
+const RETRY_MS = 3000;
+
+/** A run from its beginning to its end, however often the connection is lost meanwhile. */
+export async function* followRun(run: string, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  let last: string | undefined;
+  while (!signal.aborted) {
+    try {
+      const response = await send(runEvents(run), { signal, headers: last ? { "Last-Event-ID": last } : {} });
+      if (response.status === 204) return;
+      for await (const event of eventsOf(response)) {
+        yield event;
+        if (event.type === "end") return;
+        last = event.id ?? last;
+      }
+    } catch (error) {
+      // What is refused will be refused again.
+      if (!(error instanceof ApiError) || (error.status >= 400 && error.status < 500)) throw error;
+    }
+    await new Promise((done) => setTimeout(done, RETRY_MS));
+  }
+}
+
+async function* eventsOf(response: Response): AsyncGenerator<AgentEvent> {
   if (!response.body) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -57,5 +93,5 @@ export function parse(block: string): AgentEvent | null {
     lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
   const data = field("data").join("\n");
   if (!data) return null;
-  return { type: field("event")[0] ?? "message", data: JSON.parse(data) };
+  return { type: field("event")[0] ?? "message", id: field("id")[0], data: readJson(data) as Record<string, unknown> };
 }

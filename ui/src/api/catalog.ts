@@ -2,9 +2,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
 import { ApiError } from "./error";
-import { get, write } from "./raw";
+import { figures, get, write } from "./raw";
 import { definitionOf, tool } from "./tools";
-import type { CallAnswer, Catalog, May, Overview, Stats, ToolEntry } from "./types";
+import type { CallAnswer, Catalog, CatalogTool, May, Overview, Stats, Tool, ToolEntry } from "./types";
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
@@ -14,7 +14,7 @@ export const catalog = queryOptions({
 
 export const overview = queryOptions({
   queryKey: ["overview"],
-  queryFn: ({ signal }) => get<Overview>("/overview", {}, signal),
+  queryFn: ({ signal }) => figures<Overview>("/overview", {}, signal),
   refetchInterval: 5_000,
 });
 
@@ -22,7 +22,7 @@ export const stats = (by: string, window: number, step: number) =>
   queryOptions({
     queryKey: ["stats", by, window, step],
     queryFn: ({ signal }) =>
-      get<Stats>("/stats", { by: by || undefined, window: String(window), step: String(step) }, signal),
+      figures<Stats>("/stats", { by: by || undefined, window: String(window), step: String(step) }, signal),
     refetchInterval: 10_000,
   });
 
@@ -39,6 +39,19 @@ export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => bo
     enabled: !!entry,
     staleTime: 10_000,
     queryFn: () => (entry ? schemaOf(entry, may("make_tools")) : null),
+  });
+
+/** The Tool; for whoever may call it and not read it, what the catalog knows of it. */
+export const shownTool = (id: string) =>
+  queryOptions({
+    queryKey: ["tools", id, "shown"],
+    queryFn: () =>
+      tool(id).catch(async (error: unknown): Promise<Tool | CatalogTool> => {
+        const { tools } = await get<Catalog>("/catalog");
+        const found = error instanceof ApiError && error.status === 404 && tools.find((one) => one.id === id);
+        if (!found) throw error;
+        return found;
+      }),
   });
 
 type Schema = Record<string, unknown>;

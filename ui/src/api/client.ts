@@ -1,7 +1,9 @@
 // The one client of the REST interface: typed by its document, signed in by a cookie, and with one way to fail.
 import createClient from "openapi-fetch";
 import { base } from "./base";
+import { untilDeadline } from "./deadline";
 import { ApiError, fromResponse } from "./error";
+import { readJson, writeJson } from "./json";
 import type { paths } from "./schema";
 
 let tenant = "";
@@ -33,37 +35,67 @@ export function whenSignedOut(then: () => void): void {
   onSignedOut = then;
 }
 
-export const client = createClient<paths>({ baseUrl: base, credentials: "same-origin" });
+const requests = createClient<paths>({
+  baseUrl: base,
+  credentials: "same-origin",
+  bodySerializer: writeJson,
+  fetch: (request) => fetch(request, { signal: untilDeadline(new URL(request.url).pathname, request.signal) }),
+});
 
-client.use({
-  onRequest({ request }) {
+requests.use({
+  async onRequest({ request }) {
     if (!tenant) return request;
     const url = new URL(request.url);
     url.searchParams.set("tenant_id", tenant);
-    return new Request(url, request);
+    const { method, headers, credentials, signal } = request;
+    // Not the request's own body: that is a stream, which browsers send over HTTP/2 alone.
+    const body = (await request.text()) || undefined;
+    return new Request(url, { method, headers, credentials, signal, body });
   },
 });
+
+/** Answers come as texts, and `ask` reads them: numbers stay as they are written. */
+function asText<M>(method: M): M {
+  const typed = method as (path: string, init?: object) => unknown;
+  return ((path: string, init?: object) => typed(path, { ...init, parseAs: "text" })) as M;
+}
+
+export const client = {
+  GET: asText(requests.GET),
+  POST: asText(requests.POST),
+  PUT: asText(requests.PUT),
+  PATCH: asText(requests.PATCH),
+  DELETE: asText(requests.DELETE),
+};
 
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 
 /** The answer's data, or an `ApiError`. Whoever is signed out meanwhile is asked to sign in again. */
 export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer.catch(unreached);
-  if (response.ok) return data as T;
-  if (response.status === 401 && !response.url.includes("/auth/session")) onSignedOut();
+  if (response.ok) return (data ? readJson(data as string) : undefined) as T;
+  if (response.status === 401 && !response.url.includes("/auth/session")) throw signedOut();
   throw fromResponse(response, error);
 }
 
 /** Whoever stopped waiting knows why nothing came; everybody else is told that nobody answers. */
 export function unreached(cause: unknown): never {
   if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+  if (cause instanceof DOMException && cause.name === "TimeoutError") throw new ApiError("NO_ANSWER", 0, "NO_ANSWER");
   throw new ApiError("NETWORK", 0, "NETWORK");
+}
+
+/** The sign-in that lies over the page says all there is to say. */
+function signedOut(): ApiError {
+  onSignedOut();
+  return new ApiError("SIGNED_OUT", 401, "SIGNED_OUT");
 }
 
 /** A body that is a file, or an answer that is none of ours to read. */
 export async function send(path: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(path, { credentials: "same-origin", ...init }).catch(unreached);
+  const signal = untilDeadline(new URL(path, location.href).pathname, init.signal);
+  const response = await fetch(path, { credentials: "same-origin", ...init, signal }).catch(unreached);
   if (response.ok) return response;
-  if (response.status === 401) onSignedOut();
+  if (response.status === 401) throw signedOut();
   throw fromResponse(response, await response.json().catch(() => null));
 }

@@ -2,6 +2,16 @@
 
 export type Problem = { path: string; code: string; message: string; line?: number | null; column?: number | null };
 
+/** All that is wrong with the field of this path, a line each. */
+export function messageAt(problems: Problem[], path: string): string | undefined {
+  return joined(problems.filter((problem) => problem.path === path));
+}
+
+/** Their messages, each once; nothing where there are none. */
+export function joined(problems: { message: string }[]): string | undefined {
+  return [...new Set(problems.map(({ message }) => message))].join("\n") || undefined;
+}
+
 export class ApiError extends Error {
   constructor(
     message: string,

@@ -57,3 +57,18 @@ it("follows whoever looks at another tenant (UI-12)", () => {
   setTenant("");
   expect(Stream.all).toHaveLength(2);
 });
+
+it("takes a server that has been silent for too long for gone (UI-12)", () => {
+  const stop = listen({ invalidateQueries: vi.fn() } as unknown as QueryClient);
+  Stream.all[0]?.onopen();
+  for (let times = 0; times < 4; times++) {
+    vi.advanceTimersByTime(15_000);
+    Stream.all[0]?.heard.alive?.();
+  }
+  expect(Stream.all).toHaveLength(1);
+  vi.advanceTimersByTime(29_000);
+  expect(Stream.all.map(({ isOpen }) => isOpen)).toEqual([false, true]);
+  stop();
+  vi.advanceTimersByTime(60_000);
+  expect(Stream.all).toHaveLength(2);
+});

@@ -2,12 +2,16 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { address, whenTenantChanges } from "./client";
+import { readJson } from "./json";
 import type { Call } from "./types";
 
 const TOPICS = "changed,health,call,stats,index,run";
 /** Many changes at once are one question. */
 const SETTLE_MS = 300;
 const RETRY_MS = 3000;
+/** The server says something every 15 seconds; one that is silent for so long is gone, whatever the connection looks like. */
+const SILENT_MS = 25_000;
+const ALL = ["alive", "call", "changed", "health", "index", "reset", "run", "skipped", "stats"];
 
 export type LiveEvent = { type: "call"; call: Partial<Call> } | { type: "run"; run: { id?: string; run_id?: string } };
 
@@ -34,7 +38,20 @@ export function listen(queries: QueryClient): () => void {
     );
   };
   let hasGap = false;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const lost = () => {
+    clearTimeout(silence);
+    setLive(false);
+    hasGap = true;
+    source?.close();
+    retry = setTimeout(open, RETRY_MS);
+  };
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(lost, SILENT_MS);
+  };
   const open = () => {
+    heard();
     source = new EventSource(address("/api/v1/events", { topics: TOPICS }));
     source.onopen = () => {
       setLive(true);
@@ -42,21 +59,18 @@ export function listen(queries: QueryClient): () => void {
       if (hasGap) refresh();
       hasGap = false;
     };
-    source.onerror = () => {
-      setLive(false);
-      hasGap = true;
-      source?.close();
-      retry = setTimeout(open, RETRY_MS);
-    };
+    source.onerror = lost;
+    for (const topic of ALL) source.addEventListener(topic, heard);
     for (const topic of ["changed", "health", "index", "reset"]) source.addEventListener(topic, refresh);
-    source.addEventListener("call", (event) => tell({ type: "call", call: JSON.parse(event.data) }));
+    source.addEventListener("call", (event) => tell({ type: "call", call: readJson(event.data) as never }));
     source.addEventListener("run", (event) => {
-      tell({ type: "run", run: JSON.parse(event.data) });
+      tell({ type: "run", run: readJson(event.data) as never });
       void queries.invalidateQueries({ queryKey: ["runs"] });
     });
   };
   const close = () => {
     clearTimeout(retry);
+    clearTimeout(silence);
     source?.close();
     setLive(false);
   };

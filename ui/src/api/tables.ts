@@ -1,7 +1,8 @@
 // Tables: JSON documents that the server keeps.
 import { queryOptions } from "@tanstack/react-query";
-import { address, ask, client, send } from "./client";
+import { address, ask, client, send, unreached } from "./client";
 import { everything } from "./everything";
+import { readJson } from "./json";
 import { jmespath } from "./tools";
 import type { Table } from "./types";
 
@@ -76,7 +77,7 @@ export async function upload(name: string, file: File): Promise<Table> {
     body: file,
     headers,
   });
-  return response.json();
+  return readJson(await response.text().catch(unreached)) as Table;
 }
 
 export const exportAddress = (id: string, format: string) => address(`/api/v1/tables/${id}/export`, { format });

@@ -1,5 +1,6 @@
 // UI-6: edits on the canvas keep comments and order, and broken YAML is never lost.
 import { describe, expect, it } from "vitest";
+import { numberOf, writeJson } from "../api/json";
 import { begin, push, redo, undo } from "./history";
 import { ends, layOut, SIZE } from "./layout";
 import { addStep, connect, disconnect, parse, removeStep, setArgs, setNext } from "./source";
@@ -204,5 +205,34 @@ nodes: {}
       pin: { writeOnly: true },
       to: { type: "object", required: ["city"], properties: { zip: { type: "integer" } } },
     },
+  });
+});
+
+describe("numbers (UI-6, UI-7)", () => {
+  const NUMBERS = `nodes:
+  a: {exec: "api://shop/all", args: {id: x, n: 9007199254740993, f: 1.0, e: 1e400, h: 0x1F, p: +5, big: 0x20000000000001}}
+  b: {exec: "api://shop/all", retry: 12345678901234567890, "1": {at: .50, 1.0: -0}} # 1.0
+`;
+
+  it("are written as their author wrote them, where nobody touched them", () => {
+    const args = parse(NUMBERS).graph?.steps[0]?.args as object;
+    expect(setArgs(NUMBERS, "a", { ...args, id: "y" })).toBe(NUMBERS.replace("id: x", "id: y"));
+    expect(setNext(NUMBERS, "b", 0, "a")).toBe(NUMBERS.replace("-0}}", "-0}, next: a}"));
+  });
+
+  it("are JSON's in arguments, as exact as they were written", () => {
+    const args = parse(NUMBERS).graph?.steps[0]?.args;
+    expect(writeJson(args)).toBe(
+      '{"id":"x","n":9007199254740993,"f":1.0,"e":1e400,"h":31,"p":5,"big":9007199254740993}',
+    );
+  });
+
+  it("are set as they were typed", () => {
+    const args = { ...(parse(NUMBERS).graph?.steps[0]?.args as object), n: numberOf("9007199254740995"), f: 2 };
+    const expected = NUMBERS.replace("9007199254740993", "9007199254740995").replace("f: 1.0", "f: 2");
+    expect(setArgs(NUMBERS, "a", args)).toBe(expected);
+    expect(setArgs("nodes: { a: { exec: x } }\n", "a", { deep: [{ n: numberOf("1.50") }] })).toBe(
+      "nodes: { a: { exec: x, args: { deep: [ { n: 1.50 } ] } } }\n",
+    );
   });
 });

@@ -1,4 +1,6 @@
 // The inputs of a flow as a form can draw them: `int`, `Line[]`, `string? = "x"`, or JSON Schema as it is.
+import { Numeral } from "../api/json";
+
 type Schema = Record<string, unknown>;
 
 const TYPES: Record<string, string> = {
@@ -20,7 +22,8 @@ const TYPES: Record<string, string> = {
   boolean: "boolean",
 };
 
-const isMap = (value: unknown): value is Schema => !!value && typeof value === "object" && !Array.isArray(value);
+const isMap = (value: unknown): value is Schema =>
+  !!value && typeof value === "object" && !Array.isArray(value) && !(value instanceof Numeral);
 
 /** What the server takes; types of the document's own, and whatever is none, are given as JSON. */
 export function schemaOf(inputs: unknown): Schema {

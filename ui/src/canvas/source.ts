@@ -1,7 +1,18 @@
 // A flow's YAML as a syntax tree: what it draws, and edits that leave comments and order alone.
-import { type Document, isMap, isScalar, isSeq, parseDocument, type YAMLMap } from "yaml";
+import {
+  type Document,
+  type DocumentOptions,
+  isMap,
+  isScalar,
+  isSeq,
+  type ParseOptions,
+  parseDocument,
+  type SchemaOptions,
+  type YAMLMap,
+} from "yaml";
 import type { Mark } from "../editor";
 import { schemaOf } from "./inputs";
+import { numbers } from "./numbers";
 import { writeAt } from "./write";
 
 export type StepKind =
@@ -25,6 +36,12 @@ export type Edge = { from: string; to: string; kind: "next" | "then" | "else" | 
 export type Graph = { steps: Step[]; edges: Edge[]; inputs: Record<string, unknown> | null };
 export type Parsed = { graph: Graph | null; marks: Mark[] };
 
+const OPTIONS: DocumentOptions & ParseOptions & SchemaOptions = {
+  // Keys are texts to us, and nothing to be warned of.
+  logLevel: "error",
+  customTags: (tags) => [numbers, ...tags],
+};
+
 const KINDS: [string, StepKind][] = [
   ["exec", "tool"],
   ["each", "each"],
@@ -41,7 +58,7 @@ const KINDS: [string, StepKind][] = [
 
 /** What the text draws, or the lines on which it is no YAML. */
 export function parse(text: string): Parsed {
-  const document = parseDocument(text, { prettyErrors: true });
+  const document = parseDocument(text, { ...OPTIONS, prettyErrors: true });
   if (document.errors.length > 0) {
     const marks = document.errors.map((error) => ({
       line: error.linePos?.[0].line ?? 1,
@@ -102,7 +119,7 @@ function edgesOf(from: string, node: Record<string, unknown>): Edge[] {
 
 /** Applies an edit to the tree and writes it back; what was not touched keeps its comments and its order. */
 function edit(text: string, change: (document: Document, nodes: YAMLMap) => void): string {
-  const document = parseDocument(text);
+  const document = parseDocument(text, OPTIONS);
   if (document.errors.length > 0) return text;
   let nodes = nodesOf(document);
   if (!nodes) {

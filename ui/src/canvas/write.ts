@@ -1,9 +1,9 @@
 // Writes a value into a YAML tree where it differs, and leaves everything else as its author wrote it.
 import { type Document, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
+import { Numeral } from "../api/json";
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  !!value && typeof value === "object" && !Array.isArray(value);
-const isPlain = (value: unknown) => value === null || typeof value !== "object";
+const isPlain = (value: unknown) => value === null || typeof value !== "object" || value instanceof Numeral;
+const isObject = (value: unknown): value is Record<string, unknown> => !isPlain(value) && !Array.isArray(value);
 
 export function writeAt(document: Document, map: YAMLMap, key: string, next: unknown): void {
   const pair = pairOf(map, key);

@@ -5,8 +5,11 @@ import type { CatalogTool, Tool, ToolEntry } from "../api/types";
 export function toolAddress(tool: CatalogTool): { to: string; search?: Record<string, string> } {
   if (tool.id) return { to: `/ui/tools/${tool.id}` };
   const { type, service, tool: name } = partsOf(tool.uri);
-  if (type === "flow") return { to: `/ui/flows/${service}` };
-  return { to: `/ui/services/${type}/${service}/tools/${name}` };
+  if (type === "flow") return { to: `/ui/flows/${encodeURIComponent(service)}` };
+  if (type === "agent") return { to: `/ui/agents/${encodeURIComponent(service)}` };
+  // What is the server's own has no definition that anybody keeps.
+  if (type === "flows" || !name) return { to: "/ui/try", search: { uri: tool.uri } };
+  return { to: `${serviceAddress(type, service)}/tools/${encodeURIComponent(name)}` };
 }
 
 export function serviceAddress(type: string, id: string): string {

@@ -1,4 +1,6 @@
 // What a call answered, as text that is never HTML, and how long each step took.
+
+import { readJson, writeJson } from "../api/json";
 import type { CallAnswer, Inspection, Step } from "../api/types";
 import { Code, type Column, Muted, Note, Region, Stack, Table } from "../kit";
 import css from "../kit/show.module.css";
@@ -10,7 +12,7 @@ import { StateBadge } from "./badges";
 const SHOWN_CHARACTERS = 200_000;
 
 export function pretty(value: unknown): string {
-  const text = typeof value === "string" ? indent(value) : JSON.stringify(value ?? null, null, 2);
+  const text = typeof value === "string" ? indent(value) : writeJson(value ?? null, 2);
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
@@ -18,7 +20,7 @@ export function pretty(value: unknown): string {
 function indent(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return writeJson(readJson(text), 2);
   } catch {
     return text;
   }

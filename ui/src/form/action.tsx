@@ -27,7 +27,7 @@ export function useAction<A extends unknown[], T>(work: (...args: A) => Promise<
       void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "me" });
       return result;
     } catch (failure) {
-      setError(failure as Error);
+      if (!(failure instanceof ApiError && failure.code === "SIGNED_OUT")) setError(failure as Error);
       return undefined;
     } finally {
       setBusy(false);

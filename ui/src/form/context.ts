@@ -1,5 +1,6 @@
 // What every field of a form needs to know of the whole.
 import { createContext, use } from "react";
+import { joined } from "../api/error";
 import type { Language } from "../words";
 import { isBelow, isSame, type Path } from "./path";
 import type { Schema } from "./schema";
@@ -22,9 +23,9 @@ export const FormContext = createContext<Context>({
 
 export const useForm = () => use(FormContext);
 
-/** What is wrong exactly there. */
+/** All that is wrong exactly there. */
 export function useProblem(path: Path): string | undefined {
-  return useForm().problems.find(({ at }) => isSame(at, path))?.message;
+  return joined(useForm().problems.filter(({ at }) => isSame(at, path)));
 }
 
 export function useHasProblemBelow(paths: Path[]): boolean {

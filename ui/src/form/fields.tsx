@@ -1,4 +1,6 @@
 // The controls of a form, one per kind of value.
+
+import { numberOf, readJson, writeJson } from "../api/json";
 import { Card, Group, SelectField, Stack, SwitchField, TextField } from "../kit";
 import { useWords } from "../words";
 import { useForm, useHasProblemBelow, useProblem } from "./context";
@@ -111,7 +113,7 @@ function TextInput({ value, onValue, schema, path, label, hint, required }: Inpu
   return (
     <TextField
       {...{ label, hint, error, required }}
-      value={typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value)}
+      value={typeof value === "string" ? value : value === undefined || value === null ? "" : writeJson(value)}
       placeholder={fallback}
       readOnly={isReadOnly}
       onValue={(text) => onValue(text === "" && !required ? undefined : text)}
@@ -123,7 +125,7 @@ function NumberInput({ value, onValue, schema, path, label, hint, required }: In
   const { isReadOnly } = useForm();
   const error = useProblem(path);
   // What is no number is kept as it was typed: the server says what is wrong with it.
-  const read = (text: string) => (text.trim() === "" ? undefined : Number.isFinite(Number(text)) ? Number(text) : text);
+  const read = (text: string) => (text.trim() === "" ? undefined : (numberOf(text.trim()) ?? text));
   return (
     <TextField
       {...{ label, hint, error, required }}
@@ -148,15 +150,15 @@ function ChoiceInput({ value, onValue, schema, path, label, hint, required }: In
   const { isReadOnly } = useForm();
   const error = useProblem(path);
   const choices = choicesOf(schema) ?? [];
-  const known = choices.map((choice) => ({ value: JSON.stringify(choice), label: String(choice) }));
+  const known = choices.map((choice) => ({ value: writeJson(choice), label: String(choice) }));
   const unset = schema.default === undefined || schema.default === null ? words.form.notSet : String(schema.default);
   const options = required && value !== undefined ? known : [{ value: "", label: unset }, ...known];
   return (
     <SelectField
       {...{ label, hint, error, required, options }}
-      value={value === undefined || value === null ? "" : JSON.stringify(value)}
+      value={value === undefined || value === null ? "" : writeJson(value)}
       disabled={isReadOnly}
-      onValue={(text) => onValue(text === "" ? undefined : JSON.parse(text))}
+      onValue={(text) => onValue(text === "" ? undefined : readJson(text))}
     />
   );
 }

@@ -1,7 +1,9 @@
 // Form ⇄ JSON: what a form does not show stays, and what it shows comes back as it was.
 import { describe, expect, it } from "vitest";
+import { readJson, writeJson } from "../api/json";
 import { getAt, parsePath, setAt } from "./path";
-import { emptyOf, fieldsOf, groupsOf, humanise, kindOf, resolve } from "./schema";
+import { emptyOf, fieldsOf, groupsOf, humanise, kindOf, resolve, type Schema } from "./schema";
+import { withoutSecrets } from "./secrets";
 
 describe("places", () => {
   it("are read as the server writes them", () => {
@@ -27,6 +29,21 @@ describe("places", () => {
     ]) {
       expect(setAt(value, path, getAt(value, path))).toEqual(value);
     }
+  });
+});
+
+describe("numbers (UI-7)", () => {
+  it("stay as they are written beside what is changed", () => {
+    const value = readJson('{"extra":{"seed":9007199254740993,"f":1.0},"name":"a","list":[1e400]}');
+    expect(writeJson(setAt(value, ["name"], "b"))).toBe(
+      '{"extra":{"seed":9007199254740993,"f":1.0},"name":"b","list":[1e400]}',
+    );
+    const schema = { properties: { extra: { type: "object" } } };
+    expect(writeJson(withoutSecrets(value, schema))).toBe(writeJson(value));
+  });
+
+  it("are choices as well", () => {
+    expect(kindOf(readJson('{"enum":[1.0,9007199254740993]}') as object as Schema, {})).toBe("choice");
   });
 });
 

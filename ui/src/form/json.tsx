@@ -1,12 +1,13 @@
 // A value that no control fits, as JSON. While it is no JSON, the last good value stays.
 import { useEffect, useRef, useState } from "react";
+import { readJson, writeJson } from "../api/json";
 import { Editor } from "../editor";
 import { FieldError, Muted, Stack } from "../kit";
 import { useWords } from "../words";
 import { useForm, useProblem } from "./context";
 import type { InputProps } from "./fields";
 
-const write = (value: unknown) => (value === undefined ? "" : JSON.stringify(value, null, 2));
+const write = (value: unknown) => (value === undefined ? "" : writeJson(value, 2));
 
 export function JsonField({ value, onValue, path, label, hint }: InputProps) {
   const { isReadOnly } = useForm();
@@ -44,7 +45,7 @@ export function JsonEditor({ label, value, onValue, isReadOnly, error }: Props) 
   const change = (next: string) => {
     setText(next);
     try {
-      const parsed = next.trim() === "" ? undefined : JSON.parse(next);
+      const parsed = next.trim() === "" ? undefined : readJson(next);
       last.current = parsed;
       setBad(false);
       onValue(parsed);

@@ -1,4 +1,6 @@
 // Reads a JSON Schema as a form: which control each value gets, under which words, in which order.
+
+import { Numeral } from "../api/json";
 import type { Language } from "../words";
 import { getAt, parsePath } from "./path";
 
@@ -47,7 +49,7 @@ function ofVariants(variants: unknown[], root: Schema, depth: number): Schema {
 }
 
 export function isSchema(value: unknown): value is Schema {
-  return !!value && typeof value === "object" && !Array.isArray(value);
+  return !!value && typeof value === "object" && !Array.isArray(value) && !(value instanceof Numeral);
 }
 
 function typesOf(schema: Schema): string[] {
@@ -66,7 +68,8 @@ export function kindOf(schema: Schema, root: Schema, depth = 0): Kind {
   if (schema.variants || depth > NESTING) return "json";
   if (schema.writeOnly && typesOf(schema)[0] === "string") return "secret";
   const choices = choicesOf(schema);
-  if (choices) return choices.every((choice) => typeof choice !== "object") ? "choice" : "json";
+  if (choices)
+    return choices.every((choice) => typeof choice !== "object" || choice instanceof Numeral) ? "choice" : "json";
   const types = typesOf(schema);
   if (types.length > 1) return types.every((type) => type === "number" || type === "integer") ? "number" : "json";
   switch (types[0] ?? (schema.properties ? "object" : "")) {

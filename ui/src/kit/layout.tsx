@@ -106,7 +106,7 @@ export function Code({ children }: { children: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <pre className={css.code} tabIndex={0}>
-      {children}
+      {visible(children)}
     </pre>
   );
 }

@@ -47,11 +47,13 @@ type Failure = { message: string; code?: string; requestId?: string };
 /** What the server said, with what one needs to ask somebody about it. */
 export function ErrorNote({ error, onRetry }: { error: Failure; onRetry?: () => void }) {
   const words = useWords();
+  // What the server did not say is said here.
+  const own = { NETWORK: words.state.network, NO_ANSWER: words.state.noAnswer }[error.code ?? ""];
   return (
-    <Note title={error.code === "NETWORK" ? words.state.network : error.message} live="alert">
+    <Note title={own ?? error.message} live="alert">
       {(error.code || error.requestId) && (
         <Muted small>
-          {error.code && error.code !== "NETWORK" && <>{error.code} </>}
+          {error.code && !own && <>{error.code} </>}
           {error.requestId && words.state.request(error.requestId)}
         </Muted>
       )}

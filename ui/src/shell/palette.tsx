@@ -6,7 +6,7 @@ import { Dialog as RadixDialog } from "radix-ui";
 import { useMemo, useState } from "react";
 import { catalog } from "../api/catalog";
 import { useMay } from "../api/session";
-import { toolAddress } from "../catalog/address";
+import { serviceAddress, toolAddress } from "../catalog/address";
 import { find } from "../kit";
 import css from "../kit/overlay.module.css";
 import { nav } from "../routes";
@@ -74,7 +74,7 @@ function useTargets(text: string, open: boolean): [string, Target[]][] {
       (service): Target => ({
         label: service.name,
         detail: service.id,
-        to: `/ui/services/${service.type}/${service.id}`,
+        to: serviceAddress(service.type, service.id),
       }),
     );
     const tools = (data?.tools ?? []).map(

@@ -6,6 +6,8 @@ export const pages = {
   missing: {
     title: "There is no such page",
     detail: "The address leads nowhere. It may have been deleted, or you may not see it.",
+    notAllowed: "This is not for you",
+    notAllowedDetail: "The key or user that you signed in with may not do what this page is for.",
     broken: "This page broke",
     reload: "Reload the console",
   },

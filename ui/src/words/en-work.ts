@@ -23,7 +23,8 @@ export const work = {
   advice: {
     BAD_REQUEST: "The request itself was wrong. Check the arguments and run it again.",
     UNAUTHENTICATED: "The service did not accept the credentials. Replace them in its settings.",
-    FORBIDDEN: "Whoever called may not do this. Give the key or user the right, or use another one.",
+    FORBIDDEN:
+      "This is not allowed. The message says what is missing: a right of the key or user that called, or of an address that may be reached.",
     NOT_FOUND: "What was asked for is not there. Check the name or id in the arguments.",
     CONFLICT: "It was changed meanwhile. Read it again, then repeat the call.",
     VALIDATION_FAILED: "An argument is missing or wrong. The message names it; correct it and run again.",

@@ -119,6 +119,8 @@ export const en = {
     nothingFound: "Nothing found",
     page: (page: number, of: number) => `Page ${page} of ${of}`,
     problems: (n: number) => (n === 1 ? "1 problem" : `${n} problems`),
+    noAnswer:
+      "The server has not answered in time. What you typed is still here. Look whether it was done before you do it again.",
     network: "The server cannot be reached. Check that it runs, then try again.",
     ok: "ok",
     failing: "failing",

@@ -8,6 +8,8 @@ export const pages: Wide<typeof english> = {
   missing: {
     title: "没有这个页面",
     detail: "此地址没有内容。它可能已被删除，或您无权查看。",
+    notAllowed: "您无权使用此页面",
+    notAllowedDetail: "您登录所用的密钥或用户无权执行此页面的操作。",
     broken: "此页面出错了",
     reload: "重新加载控制台",
   },

@@ -25,7 +25,7 @@ export const work: Wide<typeof english> = {
   advice: {
     BAD_REQUEST: "请求本身有误。请检查参数后再次运行。",
     UNAUTHENTICATED: "服务不接受凭据。请在其设置中更换。",
-    FORBIDDEN: "调用者无权这样做。请授予密钥或用户权限，或改用其他的。",
+    FORBIDDEN: "不允许这样做。消息中说明了缺少什么：调用所用密钥或用户的权限，或允许访问的地址。",
     NOT_FOUND: "请求的内容不存在。请检查参数中的名称或标识。",
     CONFLICT: "内容已被修改。请重新读取后再调用。",
     VALIDATION_FAILED: "有参数缺失或错误。消息中指明了是哪一个；请更正后再次运行。",

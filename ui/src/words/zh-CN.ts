@@ -114,6 +114,7 @@ export const zhCN: Words = {
     nothingFound: "没有找到",
     page: (page, of) => `第 ${page} / ${of} 页`,
     problems: (n) => `${n} 个问题`,
+    noAnswer: "服务器未及时应答。您输入的内容仍在此处。再次操作前，请先确认是否已经完成。",
     network: "无法连接服务器。请确认它正在运行，然后重试。",
     ok: "正常",
     failing: "故障",

@@ -63,6 +63,28 @@ async fn a_browser_signs_in_by_a_cookie_that_no_script_can_read() {
 
 /// UI-13
 #[tokio::test]
+async fn a_session_that_was_signed_out_is_over_for_whoever_kept_its_cookie() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let (browser, _) = Browser::sign_in(&app, json!({ "key": app.key() })).await;
+    let (other, _) = Browser::sign_in(&app, json!({ "key": app.key() })).await;
+    // A page of others signs nobody out.
+    browser.send(Method::DELETE, "auth/session", &[("sec-fetch-site", "cross-site")]).await;
+    browser.get("auth/me").await.is(200);
+    let own_page = [("sec-fetch-site", "same-origin")];
+    browser.send(Method::DELETE, "auth/session", &own_page).await.is(204);
+    browser.get("auth/me").await.is(401);
+    browser.send(Method::DELETE, "auth/session", &own_page).await.is(204);
+    other.get("auth/me").await.is(200);
+    // On whichever replica.
+    let replica = app.replica("another").await;
+    for (cookie, status) in [(browser.cookie, 401), (other.cookie, 200)] {
+        let there = Browser { client: replica.as_nobody(), cookie };
+        there.get("auth/me").await.is(status);
+    }
+}
+
+/// UI-13
+#[tokio::test]
 async fn the_cookie_counts_for_pages_of_this_server_and_for_rest_alone() {
     let app = TestApp::start_with(Backend::Sqlite, |settings| {
         settings.server.cors_origins = vec!["https://friend.example".parse().unwrap()];

@@ -203,3 +203,12 @@ async fn tells_how_things_are_and_what_to_do(backend: Backend) {
     let broken = app.post("flows/validate", json!({ "source": "nodes: [" })).await.is(200);
     assert_eq!(broken.body["graph"], Value::Null);
 }
+
+/// UI-12: whoever hears nothing for longer than that has lost the server, and can say so.
+#[tokio::test]
+async fn says_that_it_is_alive_while_nothing_happens() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let mut events = Events::open(&app, "topics=index", None).await;
+    let (name, id, data) = events.next().await.unwrap();
+    assert_eq!((name.as_str(), id.as_str(), data), ("alive", "", json!({})));
+}

@@ -5,11 +5,17 @@
 
 use super::{SignedIn, token::Purpose};
 use crate::Shared;
+use crate::error::Result;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::header::{COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue};
+use store::OnceResults;
+use tool::Once as _;
+
+/// What the ids of sessions that were signed out are kept under, for longer than a session lasts.
+const ENDED: &str = "ended session";
 
 /// Who a browser has signed in as.
 #[derive(Debug, Clone)]
@@ -21,12 +27,33 @@ pub(crate) struct BrowserSession {
     pub(crate) id: String,
 }
 
+impl BrowserSession {
+    /// Ends it on every replica: whoever kept the cookie has nothing in it.
+    pub(crate) async fn end(&self, state: &Shared) -> Result<()> {
+        results(state).begin(&self.signed_in.tenant, ENDED, &self.id, "").await?;
+        Ok(())
+    }
+
+    async fn was_ended(&self, state: &Shared) -> Result<bool> {
+        Ok(results(state).is_known(&self.signed_in.tenant, ENDED, &self.id).await?)
+    }
+}
+
+fn results(state: &Shared) -> OnceResults {
+    OnceResults::new(state.store.clone(), state.options.store_timeout)
+}
+
 /// Signs in by the cookie, where it counts. (No call hands cookies on: connectors refuse that header.)
 pub(crate) async fn accept(State(state): State<Shared>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
     let token = cookie(headers, state.auth.cookie_name()).filter(|_| comes_from_own_page(headers));
     if let Some(session) = token.and_then(|token| state.auth.browser(Purpose::Session, token)) {
-        request.extensions_mut().insert(session);
+        match session.was_ended(&state).await {
+            Ok(false) => _ = request.extensions_mut().insert(session),
+            Ok(true) => {}
+            // Who may be signed out is not let in.
+            Err(problem) => return problem.into_response(),
+        }
     }
     next.run(request).await
 }

@@ -5,12 +5,12 @@ use super::recording::{SESSION, row_of};
 use super::time;
 use crate::Shared;
 use crate::auth::session::is_secure;
-use crate::auth::{BrowserToken, Purpose, SignedIn};
+use crate::auth::{BrowserSession, BrowserToken, Purpose, SignedIn};
 use crate::error::{Code, Problem, Result};
 use crate::json::Json;
 use crate::keyless::check_origin;
 use axum::Json as Answer;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::{ConnectInfo, Extension, State};
 use axum::response::AppendHeaders;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
@@ -93,10 +93,17 @@ async fn redeem(state: &Shared, code: &Secret, extensions: &Extensions) -> Resul
     Ok(signed_in)
 }
 
-/// Signs the browser out: it forgets the cookie.
+/// Signs the browser out: it forgets the cookie, and the cookie's value signs nobody in any more.
 #[utoipa::path(delete, path = "/auth/session", tag = "auth", security(()), responses((status = 204)))]
-pub(super) async fn delete(State(state): State<Shared>, headers: HeaderMap) -> Result<(StatusCode, Headers)> {
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    session: Option<Extension<BrowserSession>>,
+) -> Result<(StatusCode, Headers)> {
     check_origin(&state, &headers)?;
+    if let Some(Extension(session)) = session {
+        session.end(&state).await?;
+    }
     Ok((StatusCode::NO_CONTENT, cookie(&state, &headers, "", 0)))
 }
 

@@ -1,5 +1,5 @@
 // The editor of an HTTP tool: the request on the left, what becomes of its answer on the right, as one types.
-import type { Problem } from "../../api/error";
+import { messageAt, type Problem } from "../../api/error";
 import { Editor } from "../../editor";
 import { FieldError, Region, SelectField, Split, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
@@ -17,12 +17,13 @@ type Props = {
   sample: Sampled;
   /** Under which the sample answer is kept. */
   sampleKey: string;
+  isReadOnly?: boolean;
 };
 
 const FIRST_SAMPLE = '{\n  "status": "ok"\n}';
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].map((value) => ({ value, label: value }));
 
-export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey }: Props) {
+export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey, isReadOnly = false }: Props) {
   const words = useWords();
   // A sample may be private, so it is kept in memory alone; it can be fetched again.
   const [answer, setAnswer] = useKept({
@@ -32,7 +33,7 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
     asks: () => false,
   });
   const set = (field: string) => (next: unknown) => onValue({ ...value, [field]: next });
-  const error = (field: string) => problems.find((problem) => problem.path === join(prefix, field))?.message;
+  const error = (field: string) => messageAt(problems, join(prefix, field));
   const template = String(value.response_template ?? "");
   return (
     <Split>
@@ -57,12 +58,14 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
           onValue={set("parameters")}
           problems={problems}
           prefix={join(prefix, "parameters")}
+          isReadOnly={isReadOnly}
         />
         <Region title={words.http.template}>
           <Editor
             label={words.http.template}
             language="text"
             value={template}
+            isReadOnly={isReadOnly}
             onValue={set("response_template")}
             error={error("response_template")}
           />
@@ -70,7 +73,10 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
         </Region>
       </Stack>
       <Stack>
-        <Region title={words.http.sample} actions={<FetchSample of={sample} value={value} onSample={setAnswer} />}>
+        <Region
+          title={words.http.sample}
+          actions={!isReadOnly && <FetchSample of={sample} value={value} onSample={setAnswer} />}
+        >
           <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
         </Region>
         <Rendered template={template} sample={answer} />

@@ -1,7 +1,7 @@
 // The parameters of an HTTP tool, one in a row.
 import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { Problem } from "../../api/error";
+import { messageAt, type Problem } from "../../api/error";
 import { Button, CheckField, type Column, IconButton, Region, SelectField, Table, TextField } from "../../kit";
 import { useWords } from "../../words";
 import { ParameterDetails } from "./details";
@@ -12,23 +12,31 @@ type Props = {
   onValue: (value: Parameter[]) => void;
   problems: Problem[];
   prefix: string;
+  isReadOnly: boolean;
 };
 
 const TYPES = ["String", "Number", "Integer", "Boolean", "Object", "Array"];
 const POSITIONS = ["path", "query", "header", "body", "form", "whole_body"];
 const options = (values: string[]) => values.map((value) => ({ value, label: value }));
 
-export function Parameters({ value, onValue, problems, prefix }: Props) {
+export function Parameters({ value, onValue, problems, prefix, isReadOnly }: Props) {
   const words = useWords();
   const rows = value.map((parameter, at) => ({ parameter, at }));
-  const error = (at: number, field: string) =>
-    problems.find((problem) => problem.path === `${prefix}[${at}].${field}`)?.message;
+  const error = (at: number, field: string) => messageAt(problems, `${prefix}[${at}].${field}`);
   const [shown, setShown] = useState<number | null>(null);
   const columns = useColumns(value, onValue, error, setShown);
   const add = () => onValue([...value, { name: "", parameter_type: "String", position: "query", required: false }]);
   return (
-    <Region title={words.http.parameters} actions={<Button onClick={add}>{words.http.addParameter}</Button>}>
-      <Table label={words.http.parameters} columns={columns} rows={rows} id={({ at }) => String(at)} />
+    <Region
+      title={words.http.parameters}
+      actions={!isReadOnly && <Button onClick={add}>{words.http.addParameter}</Button>}
+    >
+      <Table
+        label={words.http.parameters}
+        columns={isReadOnly ? columns.filter(({ id }) => id !== "more") : columns}
+        rows={rows}
+        id={({ at }) => String(at)}
+      />
       {shown !== null && value[shown] && (
         <ParameterDetails
           value={value[shown]}

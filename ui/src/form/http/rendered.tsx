@@ -1,6 +1,7 @@
 // What a template makes of the sample, rendered by the server exactly as calls do, a moment after the last key.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { readJson } from "../../api/json";
 import { render } from "../../api/tools";
 import { Code, ErrorNote, FieldError, Muted, Region } from "../../kit";
 import { useWords } from "../../words";
@@ -18,7 +19,7 @@ export function useSettled<T>(value: T, ms = SETTLE_MS): T {
 
 function read(sample: string): unknown {
   try {
-    return JSON.parse(sample);
+    return readJson(sample);
   } catch {
     return sample;
   }

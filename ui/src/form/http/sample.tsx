@@ -1,6 +1,7 @@
 // "Fetch a sample": really calls the tool once, and takes its raw answer as the sample.
 import { useState } from "react";
 import { call } from "../../api/catalog";
+import { readJson, writeJson } from "../../api/json";
 import { trial } from "../../api/tools";
 import { Button, Dialog, Muted, Row, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
@@ -34,7 +35,7 @@ export function FetchSample({ of, value, onSample }: Props) {
     if (fetched === undefined) return;
     // What could not be saved says why at its fields, which are below the dialog.
     setOpen(false);
-    if (fetched) onSample(typeof fetched.raw === "string" ? fetched.raw : (JSON.stringify(fetched.raw, null, 2) ?? ""));
+    if (fetched) onSample(typeof fetched.raw === "string" ? fetched.raw : writeJson(fetched.raw, 2));
   };
   return (
     <>
@@ -71,7 +72,7 @@ function read(args: Record<string, string>, parameters: Parameter[]): Record<str
   return Object.fromEntries(
     given.map(({ name = "", parameter_type }) => {
       const text = args[name] ?? "";
-      return [name, parameter_type === "String" || !parameter_type ? text : JSON.parse(text)];
+      return [name, parameter_type === "String" || !parameter_type ? text : readJson(text)];
     }),
   );
 }

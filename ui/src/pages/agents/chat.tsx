@@ -1,19 +1,44 @@
 // The chat: what was said, tools with what they were told and answered, and a field for what comes next.
-import { type FormEvent, useRef, useState } from "react";
-import { converse } from "../../api/agents";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { conversation, converse, followRun } from "../../api/agents";
 import { callsOfRun } from "../../api/calls";
 import { useMay } from "../../api/session";
 import { pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import { useKept } from "../../form/kept";
-import { AreaField, Button, Card, Code, ErrorNote, Link, LinkButton, Note, Row, Stack, useSubmitKey } from "../../kit";
+import {
+  AreaField,
+  Button,
+  Card,
+  Code,
+  ErrorNote,
+  Link,
+  LinkButton,
+  Loaded,
+  Note,
+  Row,
+  Stack,
+  useAddress,
+  useSubmitKey,
+  visible,
+} from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
-import { after, conversationOf, runOf, type ToolCall, type Turn, withRecords } from "./turns";
+import { after, conversationOf, runOf, type ToolCall, type Turn, turnsOf, withRecords } from "./turns";
 
+/** What was said before is in the address, so that whoever comes back goes on with it. */
 export function Chat({ agent }: { agent: string }) {
+  const [{ conversation: id }] = useAddress<"conversation">();
+  const [known] = useState(id);
+  const before = useQuery({ ...conversation(known ?? ""), enabled: !!known });
+  if (!known) return <Talk agent={agent} first={[]} />;
+  return <Loaded query={before}>{({ items }) => <Talk agent={agent} first={turnsOf(items)} />}</Loaded>;
+}
+
+function Talk({ agent, first }: { agent: string; first: Turn[] }) {
   const words = useWords();
-  const { turns, isBusy, error, send, stop } = useConversation(agent);
+  const { turns, isBusy, error, send, stop } = useConversation(agent, first);
   const [text, setText] = useKept({
     place: ["agents", agent],
     begin: () => "",
@@ -58,11 +83,13 @@ export function Chat({ agent }: { agent: string }) {
   );
 }
 
-function useConversation(agent: string) {
-  const [turns, setTurns] = useState<Turn[]>([]);
+function useConversation(agent: string, first: Turn[]) {
+  const [turns, setTurns] = useState<Turn[]>(first);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const conversation = useRef("new");
+  const [{ conversation: known = "new" }, setAddress] = useAddress<"conversation">();
+  const conversation = useRef(known);
+  const follow = useFollowed((at, turn) => setTurns((old) => old.with(at, turn)));
   const stopper = useRef<AbortController | null>(null);
   /** Whether the agent heard it. */
   const send = async (prompt: string): Promise<boolean> => {
@@ -73,6 +100,7 @@ function useConversation(agent: string) {
     setTurns((old) => [...old, { from: "me", text: prompt, calls: [] }, { from: "agent", text: "", calls: [] }]);
     let run: string | null = null;
     let isHeard = false;
+    let turn: Turn = { from: "agent", text: "", calls: [] };
     try {
       const said = turns.map(({ from, text }) => ({ from, text }));
       for await (const event of converse(
@@ -83,10 +111,13 @@ function useConversation(agent: string) {
         isHeard = true;
         conversation.current = conversationOf(event) ?? conversation.current;
         run = runOf(event) ?? run;
-        setTurns((old) => old.with(-1, after(old.at(-1) as Turn, event)));
+        turn = after(turn, event);
+        setTurns((old) => old.with(-1, turn));
       }
+      if (conversation.current !== known) setAddress({ conversation: conversation.current });
       const records = run ? await callsOfRun(run) : [];
-      setTurns((old) => old.with(-1, withRecords(old.at(-1) as Turn, records)));
+      setTurns((old) => old.with(-1, withRecords(turn, records)));
+      if (run && turn.waits) void follow(run, turns.length + 1);
     } catch (failure) {
       if ((failure as Error).name === "AbortError") return true;
       setError(failure as Error);
@@ -101,6 +132,28 @@ function useConversation(agent: string) {
   return { turns, isBusy, error, send, stop: () => stopper.current?.abort() };
 }
 
+/** Shows in its turn what becomes of a run that waits for somebody's word. */
+function useFollowed(show: (at: number, turn: Turn) => void) {
+  const stopper = useRef<AbortController | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    stopper.current = controller;
+    return () => controller.abort();
+  }, []);
+  return async (run: string, at: number) => {
+    let turn: Turn = { from: "agent", text: "", calls: [] };
+    try {
+      for await (const event of followRun(run, (stopper.current as AbortController).signal)) {
+        turn = after(turn, event);
+        show(at, { ...turn, waits: event.type !== "end" });
+      }
+      show(at, withRecords(turn, await callsOfRun(run)));
+    } catch {
+      // The link to the approvals stays; the run itself can be opened there.
+    }
+  };
+}
+
 function OneTurn({ turn }: { turn: Turn }) {
   const words = useWords();
   if (turn.from === "me") return <div className={css.mine}>{turn.text}</div>;
@@ -110,7 +163,7 @@ function OneTurn({ turn }: { turn: Turn }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: calls only ever come at the end
         <OneCall key={at} call={call} />
       ))}
-      {turn.text && <div className={css.theirs}>{turn.text}</div>}
+      {turn.text && <div className={css.theirs}>{visible(turn.text)}</div>}
       {turn.error && <Note title={turn.error} />}
       {turn.waits && <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>}
     </Stack>

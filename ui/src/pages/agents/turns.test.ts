@@ -6,7 +6,11 @@ import { after, conversationOf, runOf, type Turn, withRecords } from "./turns";
 const first: Turn = { from: "agent", text: "", calls: [] };
 
 it("reads events as they come over the wire", () => {
-  expect(parse('event: text\nid: 3\ndata: {"text":"It is"}')).toEqual({ type: "text", data: { text: "It is" } });
+  expect(parse('event: text\nid: 3\ndata: {"text":"It is"}')).toEqual({
+    type: "text",
+    id: "3",
+    data: { text: "It is" },
+  });
   expect(parse(": ping")).toBeNull();
 });
 
@@ -56,4 +60,20 @@ it("ends with the whole answer, or with what went wrong", () => {
   expect(conversationOf(end)).toBe("c1");
   const failed = { type: "end", data: { isError: true, content: [{ type: "text", text: "no model" }] } };
   expect(after(first, failed).error).toBe("no model");
+});
+
+it("shows a call that waits, and what becomes of it", () => {
+  const waits = { type: "step", data: { kind: "approval", name: "Shop__all", path: "helper[0].0" } };
+  const calls = { type: "step", data: { kind: "tool", name: "Shop__all", path: "helper[0].0" } };
+  const end = { type: "end", data: { structuredContent: { answer: "Done", state: "succeeded" } } };
+  const waiting = after(first, waits);
+  expect(waiting.calls).toMatchObject([{ name: "Shop__all", state: "waiting" }]);
+  expect(after(waiting, calls).calls).toMatchObject([{ name: "Shop__all", state: "running" }]);
+  expect(after(after(waiting, calls), end)).toMatchObject({
+    text: "Done",
+    waits: false,
+    calls: [{ state: "succeeded" }],
+  });
+  // Nobody approved it.
+  expect(after(waiting, end).calls).toMatchObject([{ state: "refused" }]);
 });

@@ -1,7 +1,14 @@
 // What has been said, as the stream of an agent's run tells it. Pure, so that it can be tested.
 import type { AgentEvent } from "../../api/agents";
 
-export type ToolCall = { name: string; state: string; arguments?: unknown; result?: unknown; record?: string };
+export type ToolCall = {
+  name: string;
+  state: string;
+  path?: string;
+  arguments?: unknown;
+  result?: unknown;
+  record?: string;
+};
 export type Turn = { from: "me" | "agent"; text: string; calls: ToolCall[]; error?: string; waits?: boolean };
 
 type Data = Record<string, unknown>;
@@ -9,7 +16,8 @@ type Data = Record<string, unknown>;
 /** The agent's turn after one more event. */
 export function after(turn: Turn, { type, data }: AgentEvent): Turn {
   if (type === "text") return { ...turn, text: turn.text + String(data.text ?? "") };
-  if (type === "step" && data.kind === "tool") return { ...turn, calls: withCall(turn.calls, data) };
+  if (type === "step" && (data.kind === "tool" || data.kind === "approval"))
+    return { ...turn, calls: withCall(turn.calls, data) };
   if (type === "end") return ended(turn, data);
   return turn;
 }
@@ -18,14 +26,21 @@ function withCall(calls: ToolCall[], data: Data): ToolCall[] {
   const name = String(data.name ?? data.tool ?? data.uri ?? "");
   const call: ToolCall = {
     name,
-    state: String(data.state ?? (data.result === undefined && data.error === undefined ? "running" : "succeeded")),
+    state: String(data.state ?? stateOf(data)),
+    path: data.path as string | undefined,
     arguments: data.arguments,
     result: data.result ?? data.error,
   };
-  // Only an event that says how a call ended is about one that is known already.
-  const isNews = call.state === "running";
-  const known = isNews ? -1 : calls.findLastIndex((one) => one.name === name && one.state === "running");
+  // A call that was approved is the one that waited; else only an event that says how one ended is about a known one.
+  const before = call.state === "running" ? "waiting" : "running";
+  const isSame = (one: ToolCall) => (before === "waiting" ? one.path === call.path : one.name === name);
+  const known = call.state === "waiting" ? -1 : calls.findLastIndex((one) => one.state === before && isSame(one));
   return known >= 0 ? calls.with(known, { ...calls[known], ...dropEmpty(call) }) : [...calls, call];
+}
+
+function stateOf(data: Data): string {
+  if (data.kind === "approval") return "waiting";
+  return data.result === undefined && data.error === undefined ? "running" : "succeeded";
 }
 
 function dropEmpty(call: ToolCall): ToolCall {
@@ -37,9 +52,12 @@ function ended(turn: Turn, data: Data): Turn {
   const content = Array.isArray(data.content) ? (data.content as { text?: string }[]) : [];
   const said = content.map((item) => item.text ?? "").join("\n");
   const answer = String(structured.answer ?? said);
-  const calls = turn.calls.map((call) => (call.state === "running" ? { ...call, state: "succeeded" } : call));
+  const waits = structured.state === "waiting";
+  // Whatever still waits when all is over was not approved.
+  const last: Record<string, string> = { running: "succeeded", waiting: waits ? "waiting" : "refused" };
+  const calls = turn.calls.map((call) => ({ ...call, state: last[call.state] ?? call.state }));
   if (data.isError) return { ...turn, calls, error: said || String((data.error as Data)?.code ?? "") };
-  return { ...turn, calls, text: answer || turn.text, waits: structured.state === "waiting" };
+  return { ...turn, calls, text: answer || turn.text, waits };
 }
 
 type OnRecord = { id: string; tool: string; status: string; arguments?: unknown };
@@ -66,4 +84,12 @@ export function runOf({ data }: AgentEvent): string | null {
 export function conversationOf({ data }: AgentEvent): string | null {
   const structured = data.structuredContent as Data | undefined;
   return typeof structured?.conversation === "string" ? structured.conversation : null;
+}
+
+/** What was said in a conversation, as its turns. */
+export function turnsOf(items: { prompt: string; answer: string }[]): Turn[] {
+  return items.flatMap(({ prompt, answer }): Turn[] => [
+    { from: "me", text: prompt, calls: [] },
+    { from: "agent", text: answer, calls: [] },
+  ]);
 }

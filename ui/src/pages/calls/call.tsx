@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { call } from "../../api/calls";
 import { catalog, partsOf } from "../../api/catalog";
+import { writeJson } from "../../api/json";
 import type { Call, Inspection } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { adviceFor, blamed, RawAnswer, Request, Timing } from "../../catalog/answer";
@@ -60,7 +61,7 @@ function Inspector({ of }: { of: Inspected }) {
       </Split>
       <Split>
         <Region title={words.trying.args}>
-          <Code>{JSON.stringify(of.arguments ?? {}, null, 2)}</Code>
+          <Code>{writeJson(of.arguments ?? {}, 2)}</Code>
         </Region>
         <Details of={of} />
       </Split>
@@ -70,16 +71,19 @@ function Inspector({ of }: { of: Inspected }) {
 
 function Actions({ of }: { of: Inspected }) {
   const words = useWords();
-  const { type, service } = partsOf(of.uri ?? "");
   const known = useQuery(catalog);
+  // A call that was refused before it led anywhere has only what was called.
+  const asked = of.uri ?? (of.tool.includes("://") ? of.tool : "");
+  const { type, service } = partsOf(asked);
+  const isThere = known.data?.services.some((one) => one.type === type && one.id === service);
   // The address in the audit is where the call led to. A Tool of the tenant's own is called as itself, with its own
   // arguments, which its target may call otherwise.
   const own = known.data?.tools.find((tool) => tool.id && tool.name === of.tool);
-  const uri = own?.uri ?? of.uri;
-  const args = JSON.stringify(of.arguments ?? {});
+  const uri = own?.uri ?? asked;
+  const args = writeJson(of.arguments ?? {});
   return (
     <>
-      {of.service && type && type !== "tool" && (
+      {(of.service || isThere) && type && type !== "tool" && (
         <LinkButton to={serviceAddress(type, service)}>{words.calls.openService}</LinkButton>
       )}
       {uri && !known.isPending && (
@@ -87,7 +91,7 @@ function Actions({ of }: { of: Inspected }) {
           {words.calls.runAgain}
         </LinkButton>
       )}
-      <CopyButton text={JSON.stringify(of, null, 2)} label={words.calls.copyReport} />
+      <CopyButton text={writeJson(of, 2)} label={words.calls.copyReport} />
     </>
   );
 }

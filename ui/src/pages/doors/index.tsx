@@ -4,6 +4,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 import { rememberKey } from "../../api/door-keys";
 import { create, doors, type NewDoor } from "../../api/doors";
+import { messageAt } from "../../api/error";
 import { useMay } from "../../api/session";
 import type { Door } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
@@ -58,7 +59,7 @@ function AddDoor({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [name, setName] = useState("");
   const [made, setMade] = useState<NewDoor | null>(null);
   const action = useAction(() => create(name), words.done.saved);
-  const error = action.problems.find((problem) => problem.path === "name")?.message;
+  const error = messageAt(action.problems, "name");
   const save = async () => {
     const door = await action.run();
     if (!door) return;

@@ -1,12 +1,13 @@
 // What waits for somebody's word.
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { ApiError } from "../../api/error";
 import { approvals, decide, run } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Approval } from "../../api/types";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, type Column, Empty, Header, Link, Loaded, Row, Stack, Table, TextField } from "../../kit";
+import { Button, type Column, Empty, ErrorNote, Header, Link, Loaded, Row, Stack, Table, TextField } from "../../kit";
 import { useWords, type Words } from "../../words";
 import { useFormat } from "../../words/format";
 import { Question } from "./question";
@@ -15,17 +16,20 @@ export default function Approvals() {
   const words = useWords();
   const format = useFormat();
   const query = useQuery({ ...approvals, refetchInterval: 5_000 });
+  // The row of whoever came too late is gone; what became of their word is not.
+  const [late, setLate] = useState<Error | null>(null);
   const columns: Column<Approval>[] = [
     { id: "title", label: words.flows.question, cell: (one) => <Question title={one.title} /> },
     { id: "run", label: words.flows.run, cell: (one) => <RunLink of={one} /> },
     { id: "by", label: words.flows.whoDecides, cell: (one) => whoDecides(one.by, words) },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (one) => format.time(one.asked_at) },
     { id: "until", label: words.flows.until, kind: "nowrap", cell: (one) => one.until && format.time(one.until) },
-    { id: "decide", label: words.flows.decision, cell: (one) => <Decide one={one} /> },
+    { id: "decide", label: words.flows.decision, cell: (one) => <Decide one={one} onLate={setLate} /> },
   ];
   return (
     <Stack>
       <Header title={words.things.approvals.many} />
+      {late && <ErrorNote error={late} />}
       <Loaded query={query}>
         {(rows) =>
           rows.length > 0 ? (
@@ -52,14 +56,20 @@ function whoDecides(by: Approval["by"], words: Words): string {
   return by === "managers" ? words.flows.managers : by;
 }
 
-function Decide({ one }: { one: Approval }) {
+function Decide({ one, onLate }: { one: Approval; onLate: (error: Error | null) => void }) {
   const words = useWords();
   const may = useMay();
   const [comment, setComment] = useState("");
   const [data, setData] = useState<FormValue>({});
   const fields = one.fields as FormValue | null | undefined;
-  const word = (decision: "approve" | "reject") =>
-    decide(one.id, { decision, comment: comment || undefined, data: fields ? data : undefined });
+  const word = async (decision: "approve" | "reject") => {
+    onLate(null);
+    const said = { decision, comment: comment || undefined, data: fields ? data : undefined };
+    return decide(one.id, said).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 409) onLate(error);
+      throw error;
+    });
+  };
   const yes = useAction(() => word("approve"), words.done.approved);
   const no = useAction(() => word("reject"), words.done.rejected);
   if (!may("call")) return null;

@@ -28,7 +28,8 @@ export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
     onSelect(id);
     if (run.states[id] !== "failed" || !run.id) return;
     const call = await findStepCall(run.id, id).catch(() => undefined);
-    if (call) navigate({ to: `/ui/calls/${call.id}` });
+    // Without a call the run says why.
+    navigate({ to: call ? `/ui/calls/${call.id}` : `/ui/runs/${run.id}` });
   };
   const enter = async (id: string) => {
     await open(id);

@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Redo2, Undo2 } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { messageAt } from "../../api/error";
 import { remove, setEnabled } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Flow } from "../../api/types";
@@ -112,7 +113,7 @@ function Life({ of, canEdit }: { of: Flow; canEdit: boolean }) {
 function NewId({ draft }: { draft: FlowDraft }) {
   const words = useWords();
   const problems = [...draft.saving.problems, ...draft.publishing.problems];
-  const error = problems.find((problem) => problem.path === "id")?.message;
+  const error = messageAt(problems, "id");
   return (
     <TextField label={words.field.id} hint={words.flows.idHint} error={error} value={draft.id} onValue={draft.setId} />
   );

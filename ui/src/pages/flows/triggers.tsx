@@ -1,6 +1,7 @@
 // What starts a flow by itself, as its published version says.
 import { useQuery } from "@tanstack/react-query";
 import { setTriggerEnabled, triggers } from "../../api/flows";
+import { writeJson } from "../../api/json";
 import type { Flow, Trigger } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
 import { type Column, Empty, Loaded, Mono, Stack, SwitchField, Table } from "../../kit";
@@ -14,7 +15,7 @@ export function Triggers({ flow, canEdit }: { flow: Flow; canEdit: boolean }) {
     { id: "name", label: words.field.name, cell: (trigger) => trigger.name },
     { id: "type", label: words.field.type, cell: (trigger) => trigger.type },
     { id: "path", label: words.field.address, cell: (trigger) => trigger.path && <Mono>{trigger.path}</Mono> },
-    { id: "settings", label: words.flows.settings, cell: (trigger) => <Mono>{JSON.stringify(trigger.settings)}</Mono> },
+    { id: "settings", label: words.flows.settings, cell: (trigger) => <Mono>{writeJson(trigger.settings)}</Mono> },
     {
       id: "on",
       label: words.field.enabled,

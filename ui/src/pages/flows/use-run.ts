@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { runEvents, start } from "../../api/flows";
+import { readJson } from "../../api/json";
 import { useAddress } from "../../kit";
 
 type Entry = { path: string; kind: string; state?: string };
@@ -36,7 +37,7 @@ export function useRun() {
     setStates({});
     if (!id) return;
     const source = new EventSource(runEvents(id));
-    const hear = (event: MessageEvent) => setStates((old) => step(old, JSON.parse(event.data)));
+    const hear = (event: MessageEvent) => setStates((old) => step(old, readJson(event.data) as Entry));
     source.addEventListener("step", hear);
     source.addEventListener("end", () => source.close());
     source.onerror = () => source.close();

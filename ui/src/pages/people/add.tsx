@@ -1,6 +1,6 @@
 // The dialogs that make and change keys, users and tenants, and the row actions that all three have.
 import { type ReactNode, useState } from "react";
-import type { Problem } from "../../api/error";
+import { joined, type Problem } from "../../api/error";
 import { create, type Person, remove, update } from "../../api/people";
 import { useMay } from "../../api/session";
 import { KeyDialog } from "../../catalog/key-dialog";
@@ -87,7 +87,8 @@ export function PersonDialog(props: DialogProps) {
   const { title, open, onClose, fields, hasRole, values, onValues, action, onSave } = props;
   const words = useWords();
   const may = useMay();
-  const error = (path: string) => action.problems.find((problem) => problem.path.split(/[.[]/).includes(path))?.message;
+  const error = (path: string) =>
+    joined(action.problems.filter((problem) => problem.path.split(/[.[]/).includes(path)));
   // Nobody gives more than they have.
   const granted = ROLES.filter((role) => role !== "admin" || may("administer") || values.role === "admin");
   const roles = granted.map((value) => ({ value, label: words.people.roles[value] }));
@@ -156,15 +157,26 @@ function without({ role: _role, ...rest }: Values): Values {
   return rest;
 }
 
-type ActionProps = { what: Person; id: string; name: string; status: string; version: number; children?: ReactNode };
+type ActionProps = {
+  what: Person;
+  id: string;
+  name: string;
+  role?: string;
+  status: string;
+  version: number;
+  children?: ReactNode;
+};
 
-export function PersonActions({ what, id, name, status, version, children }: ActionProps) {
+export function PersonActions({ what, id, name, role, status, version, children }: ActionProps) {
   const words = useWords();
+  const may = useMay();
   const flip = useAction(
     (isOn: boolean) => update(what, id, { status: isOn ? "active" : "disabled", version }),
     words.done.saved,
   );
   const gone = useAction(() => remove(what, id), words.done.deleted);
+  // Admins are looked after by admins.
+  if (role === "admin" && !may("administer")) return null;
   return (
     <Stack gap="tight">
       <Row>

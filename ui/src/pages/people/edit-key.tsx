@@ -1,6 +1,7 @@
 // Changes what a key may do; whoever else has changed it meanwhile is not written over.
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { writeJson } from "../../api/json";
 import { key as keyQuery, update } from "../../api/people";
 import type { Key } from "../../api/types";
 import { ConflictDialog } from "../../form/conflict";
@@ -49,7 +50,7 @@ export function EditKey({ of, fields }: { of: Key; fields: FieldSpec[] }) {
     save: (mine, over) => update<Key>("keys", of.id, changes(mine, over)),
     read: () => queries.fetchQuery({ ...keyQuery(of.id), staleTime: 0 }),
     draftOf: (saved) => ({ values: valuesOf(saved), version: saved.version }),
-    write: ({ values }) => JSON.stringify(values, null, 2),
+    write: ({ values }) => writeJson(values, 2),
     done: words.done.saved,
   });
   const store = async () => {

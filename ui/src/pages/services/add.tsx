@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { messageAt } from "../../api/error";
 import { create, serviceTypes, validate } from "../../api/services";
 import type { ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
@@ -99,7 +100,7 @@ function Settings({ type }: { type: ServiceType }) {
     navigate({ to: serviceAddress(made.type, made.id) });
   };
   const onKeyDown = useSubmitKey(save);
-  const error = (path: string) => problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(problems, path);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole form
     <div onKeyDown={onKeyDown}>

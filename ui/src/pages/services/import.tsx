@@ -1,6 +1,8 @@
 // An OpenAPI document becomes a service: what it would be, what is missing, and then it is made.
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { joined } from "../../api/error";
+import { readJson } from "../../api/json";
 import { importAs, preview } from "../../api/services";
 import type { ImportPreview, ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
@@ -16,11 +18,14 @@ export function sourceOf(text: string): { url: string } | { document: unknown } 
   const trimmed = text.trim();
   if (/^https?:\/\/\S+$/.test(trimmed)) return { url: trimmed };
   try {
-    return { document: JSON.parse(trimmed) };
+    return { document: readJson(trimmed) };
   } catch {
     return { document: trimmed };
   }
 }
+
+/** Of either the field says what is wrong. */
+const SOURCES = ["document", "url"];
 
 export function Import({ type }: { type: ServiceType }) {
   const words = useWords();
@@ -47,6 +52,7 @@ export function Import({ type }: { type: ServiceType }) {
         hint={words.services.documentHint}
         code
         value={text}
+        error={joined(look.problems.filter(({ path }) => SOURCES.some((source) => path.startsWith(source))))}
         onValue={(next) => {
           setText(next);
           setSeen(null);

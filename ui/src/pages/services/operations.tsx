@@ -1,6 +1,6 @@
 // What an OpenAPI document holds: operations to choose from, warnings, and credentials to fill in.
 import { useState } from "react";
-import type { Problem } from "../../api/error";
+import { messageAt, type Problem } from "../../api/error";
 import type { ImportPreview } from "../../api/types";
 import { ActionErrors } from "../../form/action";
 import { useSignedOut } from "../../form/secrets";
@@ -25,7 +25,7 @@ export function Operations({ preview, onCreate, creating }: Props) {
   useSignedOut(() => setCredentials({}));
   const chosen = operations.filter((operation) => !left.has(operation.id));
   const include = chosen.map((operation) => `${operation.method} ${operation.endpoint}`);
-  const error = (path: string) => creating.problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(creating.problems, path);
   return (
     <Stack>
       <TextField

@@ -1,5 +1,7 @@
 // The settings of a service. Nothing typed is lost when somebody else has saved meanwhile.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { messageAt } from "../../api/error";
+import { writeJson } from "../../api/json";
 import { service, serviceTypes, update } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
@@ -19,7 +21,7 @@ const draftOf = (of: Service): Draft => ({
   config: of.config as FormValue,
   version: of.version,
 });
-const write = ({ version: _version, ...draft }: Draft) => JSON.stringify(draft, null, 2);
+const write = ({ version: _version, ...draft }: Draft) => writeJson(draft, 2);
 
 export function ServiceSettings({ of }: { of: Service }) {
   const words = useWords();
@@ -57,7 +59,7 @@ function Fields({ of, draft, onDraft, action, onSave }: FieldsProps) {
   const types = useQuery(serviceTypes);
   const isReadOnly = of.source !== "store" || !may("make_services");
   const onKeyDown = useSubmitKey(() => !isReadOnly && onSave());
-  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(action.problems, path);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole form
     <div onKeyDown={onKeyDown}>

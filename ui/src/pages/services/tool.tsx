@@ -1,6 +1,8 @@
 // One tool of a service: its definition, where the service lets one make it, and a place to try it.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { messageAt } from "../../api/error";
+import { writeJson } from "../../api/json";
 import { removeTool, saveTool, serviceTool, serviceTypes } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { ServiceTool } from "../../api/types";
@@ -33,11 +35,12 @@ export default function ServiceToolPage() {
   const words = useWords();
   const { type = "", id = "", tool = "" } = useParams({ strict: false }) as Partial<At & { tool: string }>;
   const query = useQuery(serviceTool(type, id, tool));
+  const canMake = useMay()("make_services");
   return (
     <LoadedPage title={tool === "new" ? words.things.tools.add : tool} query={query}>
       {(known) => {
         if (known) return <KnownTool key={known.id} at={{ type, id }} tool={known} label={words.nav.tools} />;
-        return tool === "new" ? <NewTool at={{ type, id }} /> : <NoTool name={tool} />;
+        return tool === "new" && canMake ? <NewTool at={{ type, id }} /> : <NoTool name={tool} />;
       }}
     </LoadedPage>
   );
@@ -73,7 +76,7 @@ function KnownTool({ at, tool, label }: { at: At; tool: ServiceTool; label: stri
     navigate({ to: serviceAddress(at.type, at.id), search: { tab: "tools" } as never });
   }, words.done.deleted);
   const entry = { name: tool.name ?? tool.id, uri: tool.uri, kind: at.type };
-  const schema = () => <Code>{JSON.stringify(tool.inputSchema ?? {}, null, 2)}</Code>;
+  const schema = () => <Code>{writeJson(tool.inputSchema ?? {}, 2)}</Code>;
   return (
     <Stack>
       <Header title={tool.id}>{canEdit && <DeleteButton what={tool.id} onDelete={() => gone.run()} />}</Header>
@@ -119,7 +122,7 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
       return (await queries.fetchQuery({ ...query, staleTime: 0 })) ?? first;
     },
     draftOf: ({ definition, version }) => ({ definition: definition as FormValue, version }),
-    write: ({ definition }) => JSON.stringify(definition, null, 2),
+    write: ({ definition }) => writeJson(definition, 2),
     done: words.done.saved,
   });
   const { action, conflict } = guarded;
@@ -136,7 +139,7 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
   };
   const onKeyDown = useSubmitKey(save);
   const isHttp = at.type === "api";
-  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(action.problems, path);
   const text = (field: string) => String(draft[field] ?? "");
   const set = (field: string) => (value: string) => setDraft({ ...draft, [field]: value });
   return (

@@ -1,6 +1,7 @@
 // How tables come to be: of a file, or empty.
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { messageAt } from "../../api/error";
 import { create, upload } from "../../api/tables";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, Dialog, Field, Row, Stack, TextField } from "../../kit";
@@ -17,7 +18,7 @@ export function UploadDialog({ open, onClose }: { open: boolean; onClose: () => 
     setFile(chosen ?? null);
     if (chosen && !name) setName(chosen.name.replace(/\.[^.]+$/, ""));
   };
-  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(action.problems, path);
   const send = async () => {
     if (!file || action.isBusy) return;
     const made = await action.run();
@@ -54,7 +55,7 @@ export function AddDialog({ open, onClose }: { open: boolean; onClose: () => voi
   const navigate = useNavigate();
   const [name, setName] = useState("");
   const action = useAction(() => create({ name, data: {} }), words.done.saved);
-  const error = action.problems.find((problem) => problem.path === "name")?.message;
+  const error = messageAt(action.problems, "name");
   const save = async () => {
     const made = await action.run();
     if (made) navigate({ to: `/ui/tables/${made.id}` });

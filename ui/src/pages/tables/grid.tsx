@@ -1,14 +1,16 @@
 // A list of objects as rows and columns, a page at a time: a document may be larger than a browser has room for.
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import { writeJson } from "../../api/json";
 import { type Row as Line, ROWS, rows } from "../../api/tables";
 import type { Table as TableType } from "../../api/types";
+import { isSchema } from "../../form/schema";
 import { type Column, Empty, Loaded, Pager, Stack, Table } from "../../kit";
 import { useWords } from "../../words";
 
 const MOST_COLUMNS = 20;
 
-const show = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
+const show = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : writeJson(value));
 
 const CELL_CHARACTERS = 200;
 const cut = (text: string) => (text.length > CELL_CHARACTERS ? `${text.slice(0, CELL_CHARACTERS)}…` : text);
@@ -21,8 +23,7 @@ export function Grid({ of, path }: { of: TableType; path: string }) {
   const columns = useMemo(() => {
     const fields = new Set<string>();
     for (const { value } of lines) {
-      if (value && typeof value === "object" && !Array.isArray(value))
-        for (const key of Object.keys(value)) fields.add(key);
+      if (isSchema(value)) for (const key of Object.keys(value)) fields.add(key);
     }
     const shown = [...fields].slice(0, MOST_COLUMNS);
     const key: Column<Line> = { id: " key", label: words.tables.key, cell: (line) => line.key };
@@ -35,7 +36,7 @@ export function Grid({ of, path }: { of: TableType; path: string }) {
         cell: ({ value }) => cut(show((value as Record<string, unknown> | null)?.[field])),
       }),
     );
-    const isPlain = ({ value }: Line) => !value || typeof value !== "object" || Array.isArray(value);
+    const isPlain = ({ value }: Line) => !isSchema(value);
     const other = {
       id: " value",
       label: words.form.value,

@@ -1,6 +1,7 @@
 // "Make a tool": an operation on the part of the table that is chosen.
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { messageAt } from "../../api/error";
 import { create } from "../../api/tools";
 import type { Table } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
@@ -39,7 +40,7 @@ export function MakeTool({ of, path, open, onClose }: { of: Table; path: string;
     const made = await action.run();
     if (made) navigate({ to: `/ui/tools/${made.id}` });
   };
-  const error = (field: string) => action.problems.find((problem) => problem.path === field)?.message;
+  const error = (field: string) => messageAt(action.problems, field);
   const options = TYPES.map((value) => ({ value, label: words.tables.types[value] }));
   return (
     <Dialog title={words.tables.make} open={open} onClose={onClose} onSubmit={save}>

@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { catalog } from "../../api/catalog";
-import type { Problem } from "../../api/error";
+import { messageAt, type Problem } from "../../api/error";
+import { useMay } from "../../api/session";
 import type { Table } from "../../api/types";
 import { ProblemsBelow } from "../../form";
 import { HttpEditor } from "../../form/http";
@@ -43,11 +44,20 @@ export function Definition(props: Props) {
       <LocalTabs
         label={words.tools.definition}
         tabs={[
-          { id: "form", label: words.form.form, body: () => <Fields {...props} /> },
+          { id: "form", label: words.form.form, body: () => <Seen of={props} /> },
           { id: "json", label: words.form.json, body: () => <AsJson {...props} /> },
         ]}
       />
     </div>
+  );
+}
+
+/** Whoever may not change it sees it as it is. */
+function Seen({ of }: { of: Props }) {
+  return (
+    <fieldset disabled={!useMay()("make_tools")}>
+      <Fields {...of} />
+    </fieldset>
   );
 }
 
@@ -70,7 +80,7 @@ function Fields(props: Props) {
   const { draft, onDraft, problems } = props;
   const set = (field: string) => (value: string) => onDraft({ ...draft, [field]: value });
   const text = (field: string) => String(draft[field] ?? "");
-  const error = (path: string) => problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(problems, path);
   const statuses = ["active", "testing", "inactive"].map((value) => ({ value, label: stateWord(words, value) }));
   return (
     <Stack>
@@ -99,6 +109,7 @@ function Fields(props: Props) {
 }
 
 function Http({ draft, onDraft, problems, id, onMake }: Props) {
+  const isReadOnly = !useMay()("make_tools");
   const make = async () => {
     const made = await onMake?.();
     return made ? { tool: made } : undefined;
@@ -112,6 +123,7 @@ function Http({ draft, onDraft, problems, id, onMake }: Props) {
       prefix="config.HTTP"
       sample={id ? { tool: id } : make}
       sampleKey={id ?? "new Tool"}
+      isReadOnly={isReadOnly}
     />
   );
 }
@@ -123,7 +135,7 @@ function Uri({ draft, onDraft, problems }: Props) {
     () => (data?.tools ?? []).map((tool) => ({ value: tool.uri, label: tool.uri, detail: tool.name })),
     [data],
   );
-  const error = (path: string) => problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(problems, path);
   const json = (field: string, label: string) => (
     <JsonField
       schema={{}}
@@ -154,7 +166,7 @@ function Uri({ draft, onDraft, problems }: Props) {
 
 function OverTable({ draft, onDraft, problems, tables }: Props) {
   const words = useWords();
-  const error = (path: string) => problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => messageAt(problems, path);
   const known = tables.map((table) => ({ value: table.id, label: table.name }));
   return (
     <Stack>

@@ -1,10 +1,12 @@
 // One Tool of the tenant's own.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { shownTool } from "../../api/catalog";
+import { writeJson } from "../../api/json";
 import { useMay } from "../../api/session";
 import { tables } from "../../api/tables";
 import { definitionOf, remove, toolQuery, update } from "../../api/tools";
-import type { Tool } from "../../api/types";
+import type { CatalogTool, Tool } from "../../api/types";
 import { entryOf } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
 import { BindToDoor } from "../../catalog/bind-to-door";
@@ -12,7 +14,7 @@ import { TryPanel } from "../../catalog/try-panel";
 import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import { useGuarded } from "../../form/guarded";
-import { Button, DeleteButton, Header, LoadedPage, PageTabs, Row, Stack } from "../../kit";
+import { Button, DeleteButton, Header, LoadedPage, Muted, PageTabs, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
 import { ToolDoors } from "./doors";
@@ -24,9 +26,22 @@ export default function ToolPage() {
   const words = useWords();
   const { id = "" } = useParams({ strict: false }) as { id?: string };
   return (
-    <LoadedPage title={words.nav.tools} query={useQuery(toolQuery(id))}>
-      {(tool) => <ToolTabs key={tool.id} tool={tool} />}
+    <LoadedPage title={words.nav.tools} query={useQuery(shownTool(id))}>
+      {(shown) =>
+        "address" in shown ? <ToolTabs key={shown.id} tool={shown} /> : <Callable key={shown.uri} entry={shown} />
+      }
     </LoadedPage>
+  );
+}
+
+/** Somebody else's Tool, which one may call. */
+function Callable({ entry }: { entry: CatalogTool }) {
+  return (
+    <Stack>
+      <Header title={entry.name} badge={<StateBadge state={entry.status} />} />
+      {entry.summary && <Muted>{entry.summary}</Muted>}
+      <TryPanel entry={entry} />
+    </Stack>
   );
 }
 
@@ -68,7 +83,7 @@ function Edit({ tool }: { tool: Tool }) {
     save: (mine, over) => update(tool.id, { ...changesOf(mine, over), version: mine.version }),
     read: () => queries.fetchQuery({ ...toolQuery(tool.id), staleTime: 0 }),
     draftOf: (saved) => ({ ...(definitionOf(saved) as Draft), version: saved.version }),
-    write: ({ version: _version, ...mine }) => JSON.stringify(mine, null, 2),
+    write: ({ version: _version, ...mine }) => writeJson(mine, 2),
     done: words.done.saved,
   });
   return (

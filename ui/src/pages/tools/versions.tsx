@@ -1,6 +1,7 @@
 // What a Tool was before: what has changed since, and a way back.
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { writeJson } from "../../api/json";
 import { useMay } from "../../api/session";
 import { definitionOf, rollBack, toolVersions } from "../../api/tools";
 import type { Tool, ToolVersion } from "../../api/types";
@@ -12,7 +13,7 @@ import { useFormat } from "../../words/format";
 
 const write = (version: Record<string, unknown>) => {
   const { at: _at, changed_by: _by, id: _id, status: _status, ...rest } = definitionOf(version);
-  return JSON.stringify(rest, Object.keys(flat(rest)).sort(), 2);
+  return writeJson(rest, 2, Object.keys(flat(rest)).sort());
 };
 
 /** All keys at any depth, so that both sides are written in one order. */

@@ -2,13 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { catalog } from "../../api/catalog";
+import { readJson } from "../../api/json";
 import { TryPanel } from "../../catalog/try-panel";
 import { Combobox, Header, Loaded, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
 
 function argsOf(text: string | undefined): Record<string, unknown> | undefined {
   try {
-    return text ? JSON.parse(text) : undefined;
+    return text ? (readJson(text) as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

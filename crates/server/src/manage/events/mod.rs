@@ -48,7 +48,7 @@ pub(super) struct EventsQuery {
 ///
 /// `changed` `{kind, id, revision}`, where kind is the first word of the path in REST, or `*` for anything; `health` `{type, id, health}`; `call`, a row of the audit, at most 20 in a second, then
 /// `skipped` `{n}`; `stats` `{calls, errors, refused}` of the last second with calls; `index` `{tool_id, status, indexed, total}`;
-/// `run` `{id, flow, state}`. Whoever comes back with a `Last-Event-ID` that is not the revision of now, or was too slow, is told
+/// `run` `{id, flow, state}`; `alive`, without an id, when nothing else has come for 15 seconds. Whoever comes back with a `Last-Event-ID` that is not the revision of now, or was too slow, is told
 /// to `reset`: to read everything again.
 #[utoipa::path(get, path = "/events", tag = "events",
     params(("topics" = Option<String>, Query, description = "Of `changed`, `health`, `call`, `stats`, `index` and `run`, with commas between; all unless given")),
@@ -70,7 +70,9 @@ pub(super) async fn follow(
     });
     // Browsers take a stream for open when the first bytes come.
     let first = stream::iter([Ok(Event::default().comment("open"))]);
-    Ok(Sse::new(first.chain(events)).keep_alive(KeepAlive::default()).into_response())
+    // A comment is seen by no page.
+    let alive = KeepAlive::new().event(Event::default().event("alive").data("{}"));
+    Ok(Sse::new(first.chain(events)).keep_alive(alive).into_response())
 }
 
 fn topics(wanted: Option<&str>) -> Result<Vec<Topic>> {

@@ -1,0 +1,14 @@
+// UI-18: every name in the list of tools leads somewhere.
+import { expect, it } from "vitest";
+import type { CatalogTool } from "../api/types";
+import { toolAddress } from "./address";
+
+it.each([
+  [{ uri: "tool://query/call", id: "t1" }, { to: "/ui/tools/t1" }],
+  [{ uri: "api://crm/get%20order" }, { to: "/ui/services/api/crm/tools/get%20order" }],
+  [{ uri: "flow://intake" }, { to: "/ui/flows/intake" }],
+  [{ uri: "agent://helper" }, { to: "/ui/agents/helper" }],
+  [{ uri: "flows://runs/flow_run" }, { to: "/ui/try", search: { uri: "flows://runs/flow_run" } }],
+])("finds the page of %o", (tool, expected) => {
+  expect(toolAddress(tool as CatalogTool)).toEqual(expected);
+});
