@@ -194,7 +194,10 @@ async fn what_was_secret_stays_so_in_another_version(backend: Backend) {
     let text = |input: &str| format!("inputs: {{k: {input}}}\nnodes: {{b: {{with: '${{k}}'}}}}");
     publish(&app, app.database(), "keeps", &text("string")).await;
     publish(&app, app.database(), "keeps", &text("{type: string, secret: true}")).await;
-    let first = run(&app, "keeps", json!({ "k": "REVERSEsecret777" })).await.is(200).string("id");
+    let body = json!({ "inputs": { "k": "REVERSEsecret777" }, "version": 2, "wait_seconds": 30 });
+    let first = app.post("flows/keeps/runs", body).await.is(200);
+    assert_eq!(first.body["inputs"]["k"], "***", "{}", first.text);
+    let first = first.string("id");
     for body in [json!({ "version": 1 }), json!({ "version": 1, "inputs": { "k": "OTHERsecret888" } })] {
         let again = app.post(&format!("runs/{first}/replay"), body).await.is(202);
         let shown = until(&app, &again.string("id"), &["succeeded"]).await;
