@@ -1,17 +1,21 @@
 //! `POST /hooks/{hook_id}`: requests of others that start flows. The address and a secret say whose they are.
 
 use crate::Shared;
-use crate::body::RawBody;
-use crate::error::Result;
+use crate::body::{self, BodyError};
+use crate::error::{Problem, Result};
 use crate::json::{Path, Query};
 use axum::Json as Answer;
-use axum::extract::{FromRequest as _, Request, State};
+use axum::extract::{Request, State};
+use flow::limits::VALUE_BYTES;
 use http::StatusCode;
 use runtime::flows::Delivery;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use tool::RunId;
+
+/// The most bytes of a body: it becomes one value of a run, and until all of it is read nobody knows who sent it.
+pub(crate) const MAX_BODY_BYTES: usize = VALUE_BYTES;
 
 #[derive(Serialize)]
 pub(crate) struct Accepted {
@@ -34,9 +38,21 @@ pub(crate) async fn receive(
     let delivery = Delivery {
         headers: request.headers().iter().filter_map(header).collect(),
         query: query.into_iter().map(|(name, value)| (name, Value::String(value))).collect::<Map<_, _>>(),
-        body: RawBody::from_request(request, &state).await?.0.to_vec(),
+        body: body::read(request).await.map_err(refused)?.to_vec(),
     };
     let started = state.flows.receive(&hook, delivery).await?;
     let accepted = Accepted { run_id: started.run.id, deduplicated: started.is_known };
     Ok((StatusCode::ACCEPTED, Answer(accepted)))
+}
+
+fn refused(error: BodyError) -> Problem {
+    match error {
+        BodyError::TooLarge(most) => {
+            let detail = format!(
+                "the body is too large: a run takes values of at most {most} bytes. Send the address of what is larger"
+            );
+            Problem::bad_request(detail).with_status(StatusCode::PAYLOAD_TOO_LARGE)
+        }
+        BodyError::TooSlow | BodyError::Broken => error.into(),
+    }
 }

@@ -293,6 +293,7 @@ fn router(state: Shared) -> Router {
             .route("/messages", post(mcp::sse::post)),
         false => Router::new(),
     };
+    let hook_limit = DefaultBodyLimit::max(state.options.max_body_bytes.min(hooks::MAX_BODY_BYTES));
     let guard = from_fn_with_state(state.clone(), keyless::guard);
     let keyless = Router::new()
         .route("/healthz", get(health::alive))
@@ -308,7 +309,7 @@ fn router(state: Shared) -> Router {
         .route("/servers/{service}/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/servers/{service}/ws", get(mcp::ws::get))
         .route("/ws", get(mcp::ws::get))
-        .route("/hooks/{hook_id}", post(hooks::receive))
+        .route("/hooks/{hook_id}", post(hooks::receive).layer(hook_limit))
         .route("/tools/by-table/{table_id}", get(manage::tools::by_table::list))
         .route("/o/{token}", get(objects::get).put(objects::put))
         .route("/metrics", get(health::metrics))

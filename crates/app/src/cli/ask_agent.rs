@@ -84,7 +84,7 @@ impl Ask {
         let (mut is_written, mut is_ended) = (false, false);
         let heard = |name: &str, data: &Value| match (name, data["text"].as_str()) {
             ("text", Some(text)) => {
-                if is_written && std::mem::take(&mut is_ended) {
+                if std::mem::take(&mut is_ended) && is_written {
                     super::write(b"\n");
                 }
                 is_written = true;
