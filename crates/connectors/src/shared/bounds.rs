@@ -93,17 +93,18 @@ impl Bounds {
     }
 }
 
-/// Only who had nearly all of the time to answer is to blame that there was no answer: the rest was spent in our own queue.
+/// Only who had nearly all of the time to answer is to blame that there was no answer: the rest was spent in our own queue,
+/// and has no reason that a breaker counts.
 fn out_of_time(waited: &Waited, time: Duration, late: &str) -> Error {
     const ROOM: &str = "the service has as many connections as 'pool_size' and 'max_concurrent_calls' say";
     let before = waited.time();
     let seconds = before.as_secs_f64();
     if waited.since.is_some() {
-        return Error::rate_limited(format!("no connection became free in time; {ROOM}")).retryable();
+        return Ended::TimedOut.error(&format!("no connection became free in time; {ROOM}"));
     }
     if before > time / 10 {
         let message = format!("{late}, after {seconds:.1} seconds until a connection became free; {ROOM}");
-        return Error::rate_limited(message).retryable().in_doubt();
+        return Ended::TimedOut.error(&message).in_doubt();
     }
     Ended::TimedOut.error(late).because(Reason::AttemptTimedOut).in_doubt()
 }

@@ -153,7 +153,10 @@ output: ['${ok}', '${sorry}', '${n}']
         ("inputs: {run: 'int?'}\nnodes: {a: {with: run}}", Code::Duplicate),
         ("inputs: {a: 'int?'}\nnodes: {a: {with: '1'}}\noutput: '${a}'", Code::Duplicate),
         ("nodes: {a: {with: '1', sets: {v: 1}}}", Code::UnknownName),
-        ("nodes: {a: {with: '1'}}\ntriggers: [{type: webhook, inputs: {x: '${a}'}}]", Code::UnknownName),
+        (
+            "inputs: {x: any}\nnodes: {a: {with: x}}\ntriggers: [{type: webhook, inputs: {x: '${a}'}}]",
+            Code::UnknownName,
+        ),
     ] {
         let checked = check(text);
         assert_eq!(

@@ -112,12 +112,12 @@ nodes:
 extra: 1
 ";
     let found = problems(text);
-    // Edges are followed only where every node could be read.
     let all: Vec<String> = found.iter().map(ToString::to_string).collect();
     let wanted = [
         (Code::UnknownName, 2, 13),
         (Code::Syntax, 4, 15),
         (Code::Unknown, 4, 25),
+        (Code::UnknownNode, 4, 41),
         (Code::Expression, 5, 19),
         (Code::Syntax, 5, 42),
         (Code::Syntax, 6, 3),

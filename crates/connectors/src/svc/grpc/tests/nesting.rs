@@ -66,9 +66,9 @@ fn counts_the_levels_within_anys() {
 #[test]
 fn refuses_arguments_that_are_nested_too_deeply() {
     let any = |count: usize| {
-        let open = r#"{"detail":{"@type":"x.com/loyalty.v1.Everything","detail":"#;
+        let open = r#"{"@type":"x.com/loyalty.v1.Everything","detail":"#;
         let inner = r#"{"@type":"x.com/google.protobuf.Empty","value":{}}"#;
-        format!("{}{inner}{}", open.repeat(count), "}}".repeat(count))
+        format!(r#"{{"detail":{}{inner}{}}}"#, open.repeat(count), "}".repeat(count))
     };
     let child = |count: usize| format!("{}{{}}{}", r#"{"child":"#.repeat(count), "}".repeat(count));
     let free = |count: usize| format!(r#"{{"free":{}{{}}{}}}"#, r#"{"a":"#.repeat(count), "}".repeat(count));
