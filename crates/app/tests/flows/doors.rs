@@ -8,6 +8,7 @@ use testkit::{Backend, Client, TestApp, eventually, on_both_databases};
 
 on_both_databases! {
     an_allow_list_holds_at_every_door
+    what_is_not_on_an_allow_list_is_not_there
     other_inputs_pass_nothing_by
     a_key_of_one_caller_leads_to_no_run_of_another
     a_name_that_several_have_decides_nothing
@@ -62,7 +63,15 @@ async fn an_allow_list_holds_at_every_door(backend: Backend) {
             assert_eq!(ann.post("runs/bulk", bulk).await.is(200).body["done"], 0);
         }
     }
-    // What is not on the list is not there to be read, and nobody makes what they may not touch.
+}
+
+/// FL-32: what is not on the list is not there to be read, and nobody makes what they may not touch.
+async fn what_is_not_on_an_allow_list_is_not_there(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish_over_rest(&app, "asks", ASKS).await;
+    publish_over_rest(&app, "listed", ASKS).await;
+    start(&app, "listed", json!({})).await;
+    let ann = app.with_key(json!({ "name": "ann", "role": "manager", "allow": ["flow://listed"] })).await;
     ann.post("flows", json!({ "id": "other", "source": ASKS })).await.is_problem(403, "FORBIDDEN");
     let run = start(&app, "asks", json!({})).await;
     for path in ["flows/asks", "flows/asks/versions", "flows/asks/triggers"] {
