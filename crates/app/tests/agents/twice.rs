@@ -100,17 +100,20 @@ async fn what_a_model_says_twice_waits_for_no_approval() {
 /// AG-13: what waits for a yes is shown with the digits that are sent behind it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approval_shows_the_digits_that_are_sent() {
-    let exact = Reply::Says(
-        String::new(),
-        vec![("crm__remove".into(), r#"{"text":12345678901234567890123}"#.into())],
-    );
-    let (app, upstream, _model) = world(vec![exact, Reply::says("Gone.")], json!({})).await;
+    let exact = vec![("shop__remove".to_owned(), r#"{"n":12345678901234567890123}"#.to_owned())];
+    let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
+    let number = json!({ "name": "n", "parameter_type": "Number", "position": "query" });
+    let shop = json!({ "type": "api", "id": "shop", "config": { "base_url": upstream.url() },
+        "tools": [{ "id": "remove", "method": "DELETE", "endpoint": "/remove", "parameters": [number] }] });
+    app.post("services", shop).await.is(201);
+    let model = Model::replies(vec![Reply::Says(String::new(), exact), Reply::says("Gone.")]).await;
+    app.post("services", agent("a", &model, json!({ "tools": ["api://shop/remove"] }))).await.is(201);
     let waiting = app.post("agents/a/runs", json!({ "prompt": "Remove it." })).await.is(202).body;
     let told = &waiting["structuredContent"];
-    assert_eq!(told["approvals"][0]["arguments"], json!({ "text": "12345678901234567890123" }), "{waiting}");
+    assert_eq!(told["approvals"][0]["arguments"], json!({ "n": "12345678901234567890123" }), "{waiting}");
     let id = told["approvals"][0]["id"].as_str().unwrap();
     app.post(&format!("approvals/{id}"), json!({ "decision": "approve" })).await.is(200);
     crate::world::ended(&app, "a", told["run"].as_str().unwrap()).await;
     let removed = upstream.requests().into_iter().find(|request| request.path == "/remove").unwrap();
-    assert_eq!(removed.query, "text=12345678901234567890123");
+    assert_eq!(removed.query, "n=12345678901234567890123");
 }

@@ -62,10 +62,10 @@ async fn a_comment_leaves_no_frame_and_hides_nothing() {
 /// AG-13: what is shown has the digits of what is sent.
 #[tokio::test]
 async fn the_digits_that_were_shown_are_sent() {
-    const ARGUMENTS: &str = r#"{"text":12345678901234567890123,"customer":1.10}"#;
-    let call = vec![("crm__echo".to_owned(), ARGUMENTS.to_owned())];
+    const ARGUMENTS: &str = r#"{"n":12345678901234567890123}"#;
+    let call = vec![("crm__count".to_owned(), ARGUMENTS.to_owned())];
     let model = Model::replies(vec![Reply::Says(String::new(), call), Reply::says("done")]).await;
-    let more = json!({ "tools": ["api://crm/echo"], "approval": "always" });
+    let more = json!({ "tools": ["api://crm/count"], "approval": "always" });
     let world = World::with(vec![("a", agent(&model, more))]).await;
     let yes = json!({ "action": "accept", "content": { "decision": "approve" } });
     let client = Answering::new(&json!({ "elicitation": {} }), vec![yes]);
@@ -73,8 +73,8 @@ async fn the_digits_that_were_shown_are_sent() {
     cx.client = Some(client.clone());
     world.ask_as(&cx, "a", json!({ "prompt": "x" })).await.unwrap();
     let shown = client.asked.lock().unwrap()[0]["message"].as_str().unwrap().to_owned();
-    assert!(shown.contains("12345678901234567890123") && shown.contains("1.10"), "{shown}");
-    assert_eq!(world.api.last().query, "text=12345678901234567890123&customer=1.10");
+    assert!(shown.contains("12345678901234567890123"), "{shown}");
+    assert_eq!(world.api.last().query, "n=12345678901234567890123");
 }
 
 /// F12: after something untrusted was read, `after_untrusted` asks first.

@@ -204,28 +204,27 @@ async fn hidden_characters_hide_nothing_from_rules_of_arguments_and_answers() {
 /// AG-7, AG-18: digits stay as the model wrote them, whatever else is changed in the arguments.
 #[tokio::test]
 async fn digits_stay_where_something_else_is_changed() {
-    const NUMBERS: &str = r#""text":12345678901234567890123"#;
-    let preset = json!({ "tools": [{ "uri": "api://crm/echo", "preset": { "customer": "c1" } }] });
-    let mask = json!({ "tools": ["api://crm/echo"],
+    let preset = json!({ "tools": [{ "uri": "api://crm/count", "preset": { "text": "c1" } }] });
+    let mask = json!({ "tools": ["api://crm/count"],
         "guardrails": { "input": [{ "pii": ["mail"], "action": "mask" }] } });
-    let rule = json!({ "tools": ["api://crm/echo"],
+    let rule = json!({ "tools": ["api://crm/count"],
         "guardrails": { "tool_input": [{ "pattern": "ann", "action": "redact" }] } });
-    for (settings, more, sent) in [
-        (preset, "", "text=12345678901234567890123&customer=c1"),
-        (mask, r#","customer":"[MAIL_1]""#, "text=12345678901234567890123&customer=a%40b.test"),
-        (rule, r#","customer":"ann""#, "text=12345678901234567890123&customer=%5Bredacted%5D"),
+    for (settings, more, text) in [
+        (preset, "", "c1"),
+        (mask, r#","text":"[MAIL_1]""#, "a%40b.test"),
+        (rule, r#","text":"ann""#, "%5Bredacted%5D"),
     ] {
-        let call = vec![("crm__echo".to_owned(), format!("{{{NUMBERS}{more}}}"))];
+        let call = vec![("crm__count".to_owned(), format!("{{\"n\":12345678901234567890123{more}}}"))];
         let model = Model::replies(vec![Reply::Says(String::new(), call), Reply::says("done")]).await;
         let world = World::with(vec![("a", agent(&model, settings))]).await;
         world.ask("a", json!({ "prompt": "for a@b.test" })).await.unwrap();
-        assert_eq!(world.api.last().query, sent);
+        assert_eq!(world.api.last().query, format!("n=12345678901234567890123&text={text}"));
     }
     // Rules see the digits that would be sent.
-    let call = vec![("crm__echo".to_owned(), format!("{{{NUMBERS}}}"))];
+    let call = vec![("crm__count".to_owned(), r#"{"n":12345678901234567890123}"#.to_owned())];
     let model = Model::replies(vec![Reply::Says(String::new(), call), Reply::says("done")]).await;
-    let rule =
-        json!({ "tools": ["api://crm/echo"], "guardrails": { "tool_input": [{ "pattern": "7890123$" }] } });
+    let rule = json!({ "tools": ["api://crm/count"],
+        "guardrails": { "tool_input": [{ "pattern": "7890123$" }] } });
     let world = World::with(vec![("a", agent(&model, rule))]).await;
     world.ask("a", json!({ "prompt": "x" })).await.unwrap();
     assert!(world.api.requests().is_empty());

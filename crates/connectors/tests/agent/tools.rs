@@ -267,14 +267,19 @@ async fn a_name_that_stands_twice_in_arguments_makes_no_call() {
         let more = json!({ "tools": ["api://crm/echo"], "approval": "always" });
         let world = World::with(vec![("a", agent(&model, more))]).await;
         let client = Answering::new(&json!({ "elicitation": {} }), Vec::new());
-        let mut cx = context(Caller::local());
+        let mut cx = context(tool::Caller::local());
         cx.client = Some(client.clone());
         let result = world.ask_as(&cx, "a", json!({ "prompt": "x" })).await.unwrap();
         assert_eq!(result["isError"], false, "{result}");
         assert!(world.api.requests().is_empty() && client.asked.lock().unwrap().is_empty(), "{arguments}");
         let read = model.asked()[1].body["messages"][3]["content"].as_str().unwrap().to_owned();
         assert!(read.contains("is given twice; an object has each name once"), "{read}");
-        let refused = world.records().await.iter().filter(|record| record.status == "refused").count();
+        let refused = world
+            .records()
+            .await
+            .iter()
+            .filter(|record| record.status == gateway::audit::Status::Refused)
+            .count();
         assert!(refused <= 1, "{arguments}");
     }
 }
@@ -289,7 +294,7 @@ async fn output_keeps_its_digits() {
     let target = tool::Target::Uri("agent://a".parse().unwrap());
     let arguments = json!({ "prompt": "x" }).as_object().cloned().unwrap();
     let request = tool::Request::new(target, arguments.into());
-    let answered = world.gateway.call(&context(Caller::local()), request).await.unwrap();
+    let answered = world.gateway.call(&context(tool::Caller::local()), request).await.unwrap();
     let tool::Outcome::Done(output) = answered else { panic!("{answered:?}") };
     let result = output.to_complete_result();
     assert!(result.contains(r#""output":{"a":12345678901234567890123,"b":1.10}"#), "{result}");
