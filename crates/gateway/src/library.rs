@@ -102,7 +102,11 @@ impl Gateway {
             }
         };
         let arguments = match &wanted {
-            Wanted::Prompt { arguments: Some(arguments), .. } => Arguments::from_raw(arguments.clone()),
+            Wanted::Prompt { arguments: Some(arguments), .. } => {
+                // No binder looks at them, and they are sent as they came.
+                Arguments::from_raw(arguments.clone())
+                    .and_then(|given| given.as_map().map(drop).map(|()| given))
+            }
             _ => Ok(Arguments::default()),
         };
         let target = Target::Name(called);

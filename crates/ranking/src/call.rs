@@ -37,6 +37,9 @@ pub fn meant_by_call_tool(arguments: &Arguments) -> Result<ThroughCallTool> {
     let Ok(mut fields) = serde_json::from_str::<Fields<'_>>(raw.get()) else {
         return Err(wrong(&Fields::default(), "its arguments cannot be read"));
     };
+    if let Some(twice) = fields.twice() {
+        return Err(wrong(&fields, &format!("'{twice}' is given twice")).of_parameter(twice));
+    }
     let name = fields.get("name").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(wrong(&fields, "'name' must be the name of a tool").of_parameter("name"));
@@ -128,6 +131,8 @@ mod tests {
             (r#"{"name":"t","arguments":"[1]"}"#, r#"call_tool {"name":"t","arguments":{}}"#),
             (r#"{"name":"t","arguments":"{oops"}"#, r#"call_tool {"name":"t","arguments":{}}"#),
             (r#"{"name":7}"#, "'name' must be the name of a tool"),
+            (r#"{"name":"t","name":"u","arguments":{}}"#, "'name' is given twice; write call_tool"),
+            (r#"{"name":"t","arguments":{"a":1},"arguments":{"a":2}}"#, "'arguments' is given twice"),
             (r#"{"name":"t","arguments":{},"b":1}"#, "'b' belongs into 'arguments'"),
         ] {
             let error = meant(text).unwrap_err();

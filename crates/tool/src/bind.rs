@@ -82,7 +82,11 @@ impl Rules {
     }
 
     fn bind(&self, arguments: Arguments) -> Result<Arguments> {
-        let Some(schema) = &self.schema else { return Ok(arguments) };
+        let Some(schema) = &self.schema else {
+            // Nothing is known of them; but what is sent must be what everybody reads.
+            arguments.as_map()?;
+            return Ok(arguments);
+        };
         let arguments = self.with_defaults(arguments)?;
         let value = arguments.as_value()?;
         if schema.accepts(value) {
@@ -156,6 +160,15 @@ mod tests {
         for wrong in [r#"{"must":null}"#, r#"{"must":"a","may":"x"}"#, r#"{"must":"a","other":null}"#] {
             assert!(bind_to(&lenient, wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn refuses_names_that_stand_twice_with_and_without_a_schema() {
+        let arguments = r#"{"to":5,"amount":1,"to":"bob"}"#;
+        let error = bind(&json!({ "properties": { "to": { "type": "string" } } }), arguments).unwrap_err();
+        assert_eq!(error.parameter(), Some("to"));
+        let arguments = Arguments::from_raw(RawValue::from_string(arguments.into()).unwrap()).unwrap();
+        assert!(Rules::default().bind(arguments).is_err());
     }
 
     /// HT-5.2

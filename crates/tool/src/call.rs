@@ -1,7 +1,8 @@
 //! One run of one tool: its arguments on the way in.
 
+use crate::distinct::{self, Unread};
 use crate::uri::Options;
-use crate::{Error, Result};
+use crate::{Error, Problem, Result};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::OnceLock;
@@ -80,22 +81,18 @@ impl Arguments {
         }
     }
 
-    /// The arguments as a JSON object, parsed at most once.
+    /// The arguments as a JSON object, parsed at most once. An object that has a name twice is refused here, where it costs
+    /// nothing beside the parsing: whoever is sent the text as it came might take the value that nobody has looked at.
     ///
     /// # Errors
-    /// When they are nested deeper than the parser goes, 128 levels.
+    /// When an object has a name twice, or when they are nested deeper than the parser goes, 128 levels.
     pub fn as_value(&self) -> Result<&Value> {
         if let Some(value) = self.parsed.get() {
             return Ok(value);
         }
         let value = match &self.raw {
             None => Value::Object(Map::new()),
-            Some(raw) => serde_json::from_str(raw.get()).map_err(|error| {
-                Error::invalid_input(format!(
-                    "the arguments are unusable: {}",
-                    crate::plain(&error.to_string())
-                ))
-            })?,
+            Some(raw) => distinct::read(raw.get()).map_err(unusable)?,
         };
         Ok(self.parsed.get_or_init(|| value))
     }
@@ -103,7 +100,7 @@ impl Arguments {
     /// The arguments by name, parsed at most once.
     ///
     /// # Errors
-    /// When they are nested deeper than the parser goes, 128 levels.
+    /// Those of `as_value`.
     pub fn as_map(&self) -> Result<&Map<String, Value>> {
         self.as_value()?
             .as_object()
@@ -113,7 +110,7 @@ impl Arguments {
     /// The same with more: what came stays as it is written, so that numbers keep their digits.
     ///
     /// # Errors
-    /// When they are nested deeper than the parser goes, 128 levels.
+    /// Those of `as_value`.
     pub fn with(&self, added: impl Iterator<Item = (String, Value)>) -> Result<Self> {
         let mut map = self.as_map()?.clone();
         let came_empty = map.is_empty();
@@ -144,6 +141,22 @@ impl Arguments {
     #[must_use]
     pub fn raw(&self) -> Option<&RawValue> {
         self.raw.as_deref()
+    }
+}
+
+fn unusable(unread: Unread) -> Error {
+    match unread {
+        Unread::Twice(path) => {
+            let message = format!(
+                "Parameter '{path}' is given twice; an object has each name once, so leave out all but one"
+            );
+            let problem = Problem::new(&path, "Duplicate", message.clone());
+            Error::invalid_input(message).of_parameter(&path).with_problems(vec![problem])
+        }
+        Unread::Json(error) => {
+            let words = error.to_string();
+            Error::invalid_input(format!("the arguments are unusable: {}", crate::plain(&words)))
+        }
     }
 }
 
@@ -195,6 +208,21 @@ mod tests {
         assert_eq!(with("{\"a\":1.10}"), "{\"a\":1.10,\"n\":1}");
         assert_eq!(with("{}"), "{\"n\":1}");
         assert_eq!(with("{\"a\":2}"), "{\"a\":2,\"n\":1}");
+    }
+
+    #[test]
+    fn refuses_a_name_that_stands_twice_in_an_object() {
+        for (text, path) in
+            [(r#"{"to":5,"amount":1,"to":"bob"}"#, "to"), (r#"{"a":[{"b":1},{"b":1,"\u0062":2}]}"#, "a[1].b")]
+        {
+            let error = Arguments::from_raw(raw(text)).unwrap().as_map().unwrap_err();
+            let expected = format!(
+                "Parameter '{path}' is given twice; an object has each name once, so leave out all but one"
+            );
+            assert_eq!((error.message(), error.parameter()), (expected.as_str(), Some(path)));
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidInput);
+            assert_eq!(error.problems().len(), 1);
+        }
     }
 
     #[test]

@@ -164,8 +164,13 @@ impl Error {
         let mut text = self.0.message.clone();
         let mut source = std::error::Error::source(self);
         while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&crate::plain(&cause.to_string()));
+            let words = cause.to_string();
+            let words = crate::plain(&words);
+            // One that says the same as what it caused adds nothing.
+            if !text.ends_with(&*words) {
+                text.push_str(": ");
+                text.push_str(&words);
+            }
             source = cause.source();
         }
         text
@@ -277,5 +282,7 @@ mod tests {
         assert!(error.is_retryable());
         assert_eq!(error.to_string(), "crm-service refused the connection");
         assert_eq!(error.full_message(), "crm-service refused the connection: connection refused");
+        let twice = Error::cancelled("the caller is gone").caused_by(Error::cancelled("the caller is gone"));
+        assert_eq!(twice.full_message(), "the caller is gone");
     }
 }

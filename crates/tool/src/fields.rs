@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 /// The fields of a JSON object in their order, values untouched.
@@ -15,6 +16,13 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
+    /// A name that stands there more than once: of its values, each reader takes another.
+    #[must_use]
+    pub fn twice(&self) -> Option<&str> {
+        let mut seen = HashSet::with_capacity(self.0.len());
+        self.0.iter().map(|(key, _)| &**key).find(|key| !seen.insert(*key))
     }
 }
 

@@ -15,6 +15,7 @@ pub mod content;
 mod context;
 pub mod definition;
 pub mod depth;
+pub mod distinct;
 pub mod env;
 pub mod error;
 mod events;

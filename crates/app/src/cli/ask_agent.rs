@@ -80,26 +80,31 @@ impl Ask {
 
     /// Asks, and writes the answer while it comes.
     async fn follow(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let tells_steps = std::io::stderr().is_terminal();
-        let (mut is_written, mut is_ended) = (false, false);
+        let (tells_steps, shows_both) = (std::io::stderr().is_terminal(), std::io::stdout().is_terminal());
+        let (mut lines, mut is_ended) = (Lines::default(), false);
         let heard = |name: &str, data: &Value| match (name, data["text"].as_str()) {
             ("text", Some(text)) => {
-                if std::mem::take(&mut is_ended) && is_written {
-                    super::write(b"\n");
+                if std::mem::take(&mut is_ended) {
+                    lines.end();
                 }
-                is_written = true;
-                super::write(printable(text).as_bytes());
+                lines.write(&printable(text));
             }
             // What the model says next is another text.
             ("step", _) if data["kind"] == "model" => is_ended = true,
-            ("step", _) if tells_steps => super::note(&escaped(&step(data))),
+            ("step", _) if tells_steps => {
+                if shows_both {
+                    lines.end();
+                }
+                super::note(&escaped(&step(data)));
+            }
             _ => {}
         };
         let result = self.remote.follow(path, body, heard).await?;
-        let is_whole = is_written && !is_error(&result) && !waits_for_us(&result);
-        match is_whole {
-            true => super::write(b"\n"),
-            false => super::print(&printable(&text_of(&result))),
+        lines.end();
+        // What was written was the answer, and not just what came before it.
+        let is_answered = matches!(result["structuredContent"]["state"].as_str(), None | Some("succeeded"));
+        if !(lines.has_any && is_answered && !is_error(&result) && !is_ended) {
+            super::print(&printable(&text_of(&result)));
         }
         Ok(result)
     }
@@ -132,6 +137,28 @@ impl Ask {
             (true, _) => ExitCode::FAILURE,
             (false, None | Some("succeeded")) => ExitCode::SUCCESS,
             (false, Some(_)) => ExitCode::from(GOES_ON),
+        }
+    }
+}
+
+/// Text that comes in pieces, and what else has to stand on lines of its own.
+#[derive(Default)]
+struct Lines {
+    has_any: bool,
+    is_open: bool,
+}
+
+impl Lines {
+    fn write(&mut self, text: &str) {
+        self.has_any = true;
+        self.is_open = !text.ends_with('\n') && (self.is_open || !text.is_empty());
+        super::write(text.as_bytes());
+    }
+
+    /// The next thing begins a line.
+    fn end(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            super::write(b"\n");
         }
     }
 }

@@ -7,7 +7,9 @@ use clap::Args;
 use local::home;
 use local::mcp_config::FILE_NAME;
 use local::{Local, Setup};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,6 +40,13 @@ pub(super) struct Call {
     remote: Remote,
 }
 
+/// The body of `POST /call`.
+#[derive(Serialize)]
+struct CallByUri<'a> {
+    uri: &'a Uri,
+    arguments: &'a RawValue,
+}
+
 impl Call {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let arguments = read_arguments(&self.args)?;
@@ -46,7 +55,10 @@ impl Call {
         let result = match &self.mcp_config {
             Some(path) => call_locally(path, self.uri, arguments).await?,
             None if is_own => call_locally(&home()?.join(FILE_NAME), self.uri, arguments).await?,
-            None => self.remote.post("/call", &json!({ "uri": self.uri, "arguments": arguments })).await?,
+            None => {
+                let call = CallByUri { uri: &self.uri, arguments: &arguments.to_raw() };
+                self.remote.post("/call", &call).await?
+            }
         };
         super::print(&text_of(&result));
         let is_error = result["isError"].as_bool().unwrap_or(false);
@@ -55,7 +67,7 @@ impl Call {
 }
 
 /// Opens the service of the file that is meant, calls it, and ends it.
-async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, Failure> {
+async fn call_locally(path: &Path, uri: Uri, arguments: Arguments) -> Result<Value, Failure> {
     let setup = Setup { only: Some(uri.service().to_owned()), ..Setup::new(START_WAIT, pins_path()?) };
     let local = Local::open(path, setup)?;
     local.loaded().await;
@@ -63,10 +75,6 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
         local.close().await;
         return Err(Failure::new(error.to_string()));
     }
-    let arguments = match arguments {
-        Value::Object(arguments) => Arguments::from(arguments),
-        _ => Arguments::default(),
-    };
     let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, CALL_TIME);
     let outcome = local.gateway.call(&cx, Request::new(Target::Uri(uri), arguments)).await;
     local.close().await;
@@ -80,12 +88,18 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
     }
 }
 
-fn read_arguments(given: &str) -> Result<Value, Failure> {
+/// The arguments as they are written; numbers keep their digits.
+fn read_arguments(given: &str) -> Result<Arguments, Failure> {
     let text = input::read(given, MAX_ARGUMENTS)?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| {
+    let raw: Box<RawValue> = serde_json::from_str(&text).map_err(|error| {
         Failure::new("the arguments are no JSON").because(error).advice("write --args '{\"name\":\"value\"}'")
     })?;
-    if value.is_object() { Ok(value) } else { Err(Failure::new("the arguments must be a JSON object")) }
+    if !raw.get().starts_with('{') {
+        return Err(Failure::new("the arguments must be a JSON object"));
+    }
+    let arguments = Arguments::from_raw(raw).map_err(|error| Failure::new(error.in_words()))?;
+    arguments.as_map().map_err(|error| Failure::new(error.in_words()))?;
+    Ok(arguments)
 }
 
 /// Text as it is; every other block as its JSON.

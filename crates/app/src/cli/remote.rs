@@ -5,6 +5,7 @@ use clap::Args;
 use fetch::SseEvents;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Response};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
@@ -46,7 +47,7 @@ impl Remote {
         self.send(self.client()?.get(self.url(path))).await
     }
 
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Value, Failure> {
         self.send(self.client()?.post(self.url(path)).json(body)).await
     }
 

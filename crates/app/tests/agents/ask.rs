@@ -132,6 +132,33 @@ async fn a_person_at_a_terminal_is_asked() {
     assert_eq!(left["items"], json!([]), "{left}");
 }
 
+/// AG-1, AG-13: what the model says before it asks, what it says behind that, and words about the run each begin a line.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_stands_on_lines_of_its_own() {
+    let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let calls = |name: &str| vec![(name.to_owned(), "{}".to_owned())];
+    let model = Model::start(move |_, asked| match asked.text.contains("\"tool_call_id\"") {
+        true => Reply::says("It is gone."),
+        false if asked.text.contains("Look") => Reply::Says("let me look".into(), calls("crm__echo")),
+        false => Reply::Says("thinking aloud".into(), calls("crm__remove")),
+    })
+    .await;
+    app.post("services", agent("a", &model, json!({}))).await.is(201);
+    // The model writes in two pieces, between which no line ends.
+    let output = ask(&app, &["Look."]).await;
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "let me look\nIt is gone.\n");
+    let output = ask(&app, &["Remove it."]).await;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.starts_with("thinking aloud\nThe run "), "{said}");
+    assert!(said.contains("waits for approval") && said.ends_with('\n'), "{said}");
+    let output = ask_at_terminal(&app, "y", &["Remove it."]).await;
+    let shown = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    assert!(shown.contains("thinking aloud\n"), "{shown}");
+    assert!(shown.lines().any(|line| line == "It is gone."), "{shown}");
+    assert!(shown.lines().any(|line| line.starts_with("The run ")), "{shown}");
+}
+
 /// AG-1: a terminal shows what the model writes and obeys none of it; a program reads it as it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_terminal_does_not_obey_the_model() {

@@ -155,14 +155,17 @@ async fn a_caller_who_goes_away_ends_the_run_at_every_door() {
         eventually("the model is asked", PATIENCE, async || model.asked().len() == number).await;
     };
     let ended = async |number: usize| {
-        eventually("the model's connection ends", Duration::from_secs(5), async || {
-            model.given_up() == number
-        })
-        .await;
+        eventually("the model's connection ends", SOON, async || model.given_up() == number).await;
+        let mut records = Vec::new();
         eventually("the audit has it", PATIENCE, async || {
-            app.get("audit?tool=a__ask").await.is(200).items().len() == number
+            records = app.get("audit?tool=a__ask").await.is(200).items();
+            records.len() == number
         })
         .await;
+        assert!(
+            records.iter().all(|record| record["message"] == "the caller cancelled the call"),
+            "{records:#?}"
+        );
     };
     let call = |id: u64, meta: Value| {
         let params = json!({ "name": "a__ask", "arguments": { "prompt": "Go." }, "_meta": meta });

@@ -72,7 +72,9 @@ async fn model() -> Model {
         false => {
             Reply::calls(&[("crm__remove", json!({ "text": "a" })), ("crm__remove", json!({ "text": "b" }))])
         }
-        true if asked.text.contains("denied: not today") => Reply::says("One is gone."),
+        true if asked.text.contains("denied") && asked.text.contains("not today") => {
+            Reply::says("One is gone.")
+        }
         true if asked.text.contains("in time") => Reply::says("Nobody came."),
         true => Reply::says("Both are gone."),
     })

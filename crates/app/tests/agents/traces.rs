@@ -255,6 +255,48 @@ async fn a_trace_goes_on_where_nobody_collects() {
     assert_eq!(unwanted.end().await, []);
 }
 
+/// AG-21: a run that goes on by itself, or behind an approval, stays in the trace of whoever asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_goes_on_later_stays_in_its_trace() {
+    let world = World::with(Collector::start().await, &[]).await;
+    let body = json!({ "prompt": "x", "wait_seconds": 30 });
+    let answer = world.post("agents/support/runs", body, &traceparent("01")).await;
+    assert_eq!(answer["structuredContent"]["answer"], "It is done.", "{answer}");
+    let remove = json!({ "type": "api", "id": "shop", "config": { "base_url": world.api.url() },
+        "tools": [{ "id": "remove", "method": "DELETE", "endpoint": "/remove" }] });
+    world.admin().post("services", remove).await.is(201);
+    let model =
+        Model::replies(vec![Reply::calls(&[("shop__remove", json!({}))]), Reply::says("Gone.")]).await;
+    let asks = json!({ "type": "agent", "id": "asks", "config": { "provider": "openai", "base_url": model.url(),
+        "model": "m-1", "tools": ["api://shop/remove"] } });
+    world.admin().post("services", asks).await.is(201);
+    let request = world.admin().request(Method::POST, "agents/asks/runs");
+    let [parent, state] = traceparent("01");
+    let request = request.header(parent.0, parent.1).header(state.0, state.1);
+    let waiting = send_json(request, &json!({ "prompt": "x" })).await.is(202).body;
+    let told = &waiting["structuredContent"];
+    let approval = format!("approvals/{}", told["approvals"][0]["id"].as_str().unwrap());
+    world.admin().post(&approval, json!({ "decision": "approve" })).await.is(200);
+    let wait = json!({ "run": told["run"], "wait_seconds": 30 });
+    let answer = world.admin().post("agents/asks/runs", wait).await.is(200).body;
+    assert_eq!(answer["structuredContent"]["answer"], "Gone.", "{answer}");
+    for asked in world.model.asked().iter().chain(&model.asked()) {
+        assert!(asked.head.contains(&format!("traceparent: 00-{TRACE}-")), "{}", asked.head);
+        assert!(asked.head.contains("tracestate: vendor=1"), "{}", asked.head);
+    }
+    for request in world.api.requests() {
+        let sent = request.header("traceparent").unwrap_or_default();
+        assert!(sent.starts_with(&format!("00-{TRACE}-")), "{} {sent}", request.path);
+    }
+    for tool in ["crm__flaky", "shop__remove"] {
+        let records = world.admin().get(&format!("audit?tool={tool}")).await.is(200).items();
+        assert!(
+            !records.is_empty() && records.iter().all(|record| record["trace_id"] == TRACE),
+            "{records:#?}"
+        );
+    }
+}
+
 /// AG-21: MCP clients name their trace in `_meta`, which is nearer than the header of the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_trace_of_a_message_is_the_one_that_counts() {

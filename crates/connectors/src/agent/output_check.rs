@@ -1,5 +1,6 @@
 //! What an answer must look like, where the settings say so.
 
+use crate::shared::digits;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use tool::Problem;
@@ -23,13 +24,15 @@ impl OutputCheck {
         Some(Self { written: to_raw_value(written).ok()?, schema: schema.ok()?, retries })
     }
 
-    /// The answer as data, or what is wrong with it, for the model.
+    /// The answer as data, with marks that keep its digits, or what is wrong with it, for the model.
     pub(super) fn read(&self, text: &str) -> Result<Value, String> {
-        let value: Value = serde_json::from_str(without_fence(text))
-            .map_err(|error| format!("it is no JSON ({})", tool::plain(&error.to_string())))?;
+        let text = without_fence(text);
+        let no_json =
+            |error: serde_json::Error| format!("it is no JSON ({})", tool::plain(&error.to_string()));
+        let value: Value = serde_json::from_str(text).map_err(no_json)?;
         let problems = self.schema.check(&value);
         match problems.is_empty() {
-            true => Ok(value),
+            true => digits::read(text).map_err(no_json),
             false => Err(problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ")),
         }
     }

@@ -194,6 +194,10 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
     }
+    // More than any number has room for is long, not nothing.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Duration::MAX);
+    }
     let date = httpdate::parse_http_date(text).ok()?;
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }

@@ -29,6 +29,25 @@ pub(crate) fn marked(arguments: &Arguments) -> Result<Cow<'_, Map<String, Value>
     })
 }
 
+/// Any JSON, with those numbers marked.
+///
+/// # Errors
+/// When it is no JSON, or nested deeper than the parser goes.
+pub(crate) fn read(json: &str) -> serde_json::Result<Value> {
+    let marked = may_lose_digits(json).then(|| mark(json)).flatten();
+    serde_json::from_str(marked.as_deref().unwrap_or(json))
+}
+
+/// The value for those who read it, and keep it: numbers that would be rounded are texts of their digits.
+pub(crate) fn legible(value: Value) -> Value {
+    match value {
+        Value::String(text) => unmarked(&text).into(),
+        Value::Array(items) => items.into_iter().map(legible).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, field)| (name, legible(field))).collect(),
+        other => other,
+    }
+}
+
 /// The digits of a number that is marked, or the text itself.
 pub(crate) fn unmarked(text: &str) -> &str {
     text.strip_prefix(MARK.as_str()).unwrap_or(text)
@@ -133,6 +152,10 @@ mod tests {
         ] {
             assert_eq!(through(json), json);
         }
+        let listed = r#"[123456789012345678901234,{"a":1.10}]"#;
+        let read = read(listed).unwrap();
+        assert_eq!(to_json(&read), listed);
+        assert_eq!(legible(read), serde_json::json!(["123456789012345678901234", { "a": "1.10" }]));
         // The same number, written in another way.
         assert_eq!(through(r#"{"a":1e3,"b":0e0,"c":0.10}"#), r#"{"a":1000.0,"b":0.0,"c":0.10}"#);
         assert_eq!(unmarked("18446744073709551616"), "18446744073709551616");

@@ -173,3 +173,59 @@ async fn every_kind_of_personal_data_is_masked() {
         );
     }
 }
+
+/// AG-18: what hides in arguments and answers hides nothing from the rules; what no rule changes stays as it was written.
+#[tokio::test]
+async fn hidden_characters_hide_nothing_from_rules_of_arguments_and_answers() {
+    let says = |text: &str| {
+        let call = json!({ "text": text }).to_string();
+        vec![Reply::Says(String::new(), vec![("crm__echo".into(), call)]), Reply::says(text)]
+    };
+    let rules = |action: &str| {
+        let rule = json!([{ "pattern": "secret", "action": action }]);
+        json!({ "guardrails": { "tool_input": rule, "output": rule }, "tools": ["api://crm/echo"] })
+    };
+    let model = Model::replies(says("a se\u{200b}cr\u{e0041}et b")).await;
+    let world = World::with(vec![("a", agent(&model, rules("redact")))]).await;
+    let answer = world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+    assert_eq!(answer["structuredContent"]["answer"], "a [redacted] b");
+    assert_eq!(world.api.last().query, "text=a%20%5Bredacted%5D%20b");
+    let model = Model::replies(says("se\u{200d}cret")).await;
+    let world = World::with(vec![("a", agent(&model, rules("block")))]).await;
+    assert_eq!(world.reason("a", json!({ "prompt": "x" })).await, "GUARDRAIL");
+    assert!(world.api.requests().is_empty());
+    let model = Model::replies(says("fine\u{200b}")).await;
+    let world = World::with(vec![("a", agent(&model, rules("redact")))]).await;
+    let answer = world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+    assert_eq!(answer["structuredContent"]["answer"], "fine\u{200b}");
+    assert_eq!(world.api.last().query, "text=fine%E2%80%8B");
+}
+
+/// AG-7, AG-18: digits stay as the model wrote them, whatever else is changed in the arguments.
+#[tokio::test]
+async fn digits_stay_where_something_else_is_changed() {
+    let preset = json!({ "tools": [{ "uri": "api://crm/count", "preset": { "text": "c1" } }] });
+    let mask = json!({ "tools": ["api://crm/count"],
+        "guardrails": { "input": [{ "pii": ["mail"], "action": "mask" }] } });
+    let rule = json!({ "tools": ["api://crm/count"],
+        "guardrails": { "tool_input": [{ "pattern": "ann", "action": "redact" }] } });
+    for (settings, more, text) in [
+        (preset, "", "c1"),
+        (mask, r#","text":"[MAIL_1]""#, "a%40b.test"),
+        (rule, r#","text":"ann""#, "%5Bredacted%5D"),
+    ] {
+        let call = vec![("crm__count".to_owned(), format!("{{\"n\":12345678901234567890123{more}}}"))];
+        let model = Model::replies(vec![Reply::Says(String::new(), call), Reply::says("done")]).await;
+        let world = World::with(vec![("a", agent(&model, settings))]).await;
+        world.ask("a", json!({ "prompt": "for a@b.test" })).await.unwrap();
+        assert_eq!(world.api.last().query, format!("n=12345678901234567890123&text={text}"));
+    }
+    // Rules see the digits that would be sent.
+    let call = vec![("crm__count".to_owned(), r#"{"n":12345678901234567890123}"#.to_owned())];
+    let model = Model::replies(vec![Reply::Says(String::new(), call), Reply::says("done")]).await;
+    let rule = json!({ "tools": ["api://crm/count"],
+        "guardrails": { "tool_input": [{ "pattern": "7890123$" }] } });
+    let world = World::with(vec![("a", agent(&model, rule))]).await;
+    world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+    assert!(world.api.requests().is_empty());
+}

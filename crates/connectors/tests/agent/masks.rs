@@ -48,7 +48,12 @@ async fn a_masked_value_comes_back_to_the_model_masked() {
     assert_eq!(result["structuredContent"]["answer"], format!("It is {MAIL}."));
     assert_eq!(world.api.last().query, "text=ada%40mail.test", "the tool gets the real one");
     let heard = &model.asked()[1].text;
-    assert!(heard.contains("'[MAIL_1]'") && heard.contains("denied: not [MAIL_1]"), "{heard}");
+    assert!(
+        heard.contains("'[MAIL_1]'")
+            && heard.contains("not [MAIL_1]")
+            && heard.contains("the call was denied"),
+        "{heard}"
+    );
     assert!(heard.contains("text=[MAIL_1]"), "{heard}");
     assert_never_saw(&model, "echo");
 }

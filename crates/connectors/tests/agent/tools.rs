@@ -253,3 +253,61 @@ async fn no_more_than_parallel_calls_run_at_once() {
         assert_eq!(world.api.requests().len(), 6);
     }
 }
+
+/// AG-8, AG-13: arguments that say a thing twice are no arguments: nobody is asked about one of the values, and none is sent.
+#[tokio::test]
+async fn a_name_that_stands_twice_in_arguments_makes_no_call() {
+    for arguments in [
+        r#"{"text":"prod","text":"tmp"}"#,
+        r#"{"text":"prod","te\u0078t":"tmp"}"#,
+        r#"{"text":{"id":1,"id":2}}"#,
+    ] {
+        let call = vec![("crm__echo".to_owned(), arguments.to_owned())];
+        let model = Model::replies(vec![Reply::Says(String::new(), call), Reply::says("done")]).await;
+        let more = json!({ "tools": ["api://crm/echo"], "approval": "always" });
+        let world = World::with(vec![("a", agent(&model, more))]).await;
+        let client = Answering::new(&json!({ "elicitation": {} }), Vec::new());
+        let mut cx = context(tool::Caller::local());
+        cx.client = Some(client.clone());
+        let result = world.ask_as(&cx, "a", json!({ "prompt": "x" })).await.unwrap();
+        assert_eq!(result["isError"], false, "{result}");
+        assert!(world.api.requests().is_empty() && client.asked.lock().unwrap().is_empty(), "{arguments}");
+        let read = model.asked()[1].body["messages"][3]["content"].as_str().unwrap().to_owned();
+        assert!(read.contains("is given twice; an object has each name once"), "{read}");
+        let refused = world
+            .records()
+            .await
+            .iter()
+            .filter(|record| record.status == gateway::audit::Status::Refused)
+            .count();
+        assert!(refused <= 1, "{arguments}");
+    }
+}
+
+/// AG-12: `output` has the digits that the model wrote.
+#[tokio::test]
+async fn output_keeps_its_digits() {
+    let written = r#"{"a": 12345678901234567890123, "b":1.10}"#;
+    let model = Model::replies(vec![Reply::says(written)]).await;
+    let schema = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "number" } } });
+    let world = World::with(vec![("a", agent(&model, json!({ "output_schema": schema })))]).await;
+    let target = tool::Target::Uri("agent://a".parse().unwrap());
+    let arguments = json!({ "prompt": "x" }).as_object().cloned().unwrap();
+    let request = tool::Request::new(target, arguments.into());
+    let answered = world.gateway.call(&context(tool::Caller::local()), request).await.unwrap();
+    let tool::Outcome::Done(output) = answered else { panic!("{answered:?}") };
+    let result = output.to_complete_result();
+    assert!(result.contains(r#""output":{"a":12345678901234567890123,"b":1.10}"#), "{result}");
+}
+
+/// AG-1: what is deeper than a run can be kept is refused before anything is asked or called.
+#[tokio::test]
+async fn a_context_that_is_too_deep_is_refused_at_once() {
+    let model = Model::replies(vec![Reply::says("x")]).await;
+    let world = World::with(vec![("a", agent(&model, json!({})))]).await;
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let error = world.ask("a", json!({ "prompt": "x", "context": nested(64) })).await.unwrap_err();
+    assert_eq!((error.kind(), error.parameter()), (tool::ErrorKind::InvalidInput, Some("context")));
+    assert!(model.asked().is_empty());
+    world.ask("a", json!({ "prompt": "x", "context": nested(63) })).await.unwrap();
+}

@@ -126,6 +126,9 @@ fn crm(api: &Server) -> Value {
         "tools": [
             { "id": "echo", "description": "Says back.", "endpoint": "/echo", "method": "GET",
                 "parameters": [parameter("text", false), parameter("customer", false)] },
+            { "id": "count", "description": "Takes a number.", "endpoint": "/count", "method": "GET",
+                "parameters": [{ "name": "n", "parameter_type": "Number", "position": "query" },
+                    parameter("text", false)] },
             { "id": "must", "description": "Needs a text.", "endpoint": "/must", "method": "GET",
                 "parameters": [parameter("text", true)] },
             { "id": "remove", "description": "Removes.", "endpoint": "/remove", "method": "DELETE", "parameters": [] },

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tool::Fields;
 
-/// Characters of definitions; beyond them tools are told in brief.
+/// Characters of definitions; beyond them tools are told in brief, apart from the first.
 const MAX_CHARACTERS: usize = 16_000;
 /// Characters of a first sentence.
 const MAX_SENTENCE: usize = 200;
@@ -41,7 +41,8 @@ impl Answer<'_> {
         for chosen in self.chosen {
             let full = (self.find.detail == Detail::Full && !is_cut).then(|| in_full(chosen));
             let size = full.as_ref().map_or(0, |full| full.chars().count());
-            is_cut |= size > left;
+            // The first one is told in full whatever its size: else nobody could ever read it.
+            is_cut |= size > left && !text.is_empty();
             left = left.saturating_sub(size);
             if !text.is_empty() {
                 text.push(',');
@@ -130,7 +131,30 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Listed;
     use super::*;
+
+    #[test]
+    fn the_first_tool_is_told_in_full_however_large_it_is() {
+        let definition = |name: &str| {
+            json!({ "name": name, "description": "x".repeat(20_000), "inputSchema": { "type": "object" } })
+                .to_string()
+        };
+        let (first, second) = (definition("a"), definition("b"));
+        let chosen = [("a", &first), ("b", &second)].map(|(name, definition)| {
+            let listed = Listed { name, service: "s", definition: definition.as_bytes() };
+            Chosen { listed, score: None }
+        });
+        let find = Find::default();
+        let told = |chosen: &[Chosen<'_>]| {
+            let answer = Answer { chosen, total: 2, services: None, find: &find, about_service: &|_| None };
+            serde_json::from_str::<Value>(answer.write().get()).unwrap()
+        };
+        let both = told(&chosen);
+        assert!(both["tools"][0]["inputSchema"].is_object() && both["tools"][1].get("inputSchema").is_none());
+        assert!(both["hint"].as_str().unwrap().contains("names"), "the other one is read by itself");
+        assert!(told(&chosen[1..])["tools"][0]["inputSchema"].is_object());
+    }
 
     #[test]
     fn takes_the_first_sentence() {

@@ -217,10 +217,11 @@ impl Flows {
         let origin = Origin::read(&run.origin);
         let caller = Arc::new(Starter::read(&run.caller).acting());
         let door = origin.by_door();
+        let trace = origin.trace();
         let request_id = origin.request_id.map_or_else(tool::new_id, |id| id.as_str().into());
         let cx =
             Context::for_request(request_id, run.tenant.clone(), caller, door, self.options.call_timeout);
-        Context { around: origin.around.map(Arc::new), is_by_flow: true, ..cx }
+        Context { trace, around: origin.around.map(Arc::new), is_by_flow: true, ..cx }
     }
 }
 

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
+use std::sync::Arc;
 use tool::secret::SecretValues;
-use tool::{Around, Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
+use tool::{Around, Caller, Context, Door, Identity, Limits, Pattern, Role, RunId, Scope, Trace};
 
 /// On whose behalf a run works. Its calls count for this one, and reach what those might who answer for it: the publisher,
 /// or of a draft this one.
@@ -135,6 +136,12 @@ pub struct Origin {
     /// Of the request that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The trace that the request belongs to, as `traceparent` tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// What vendors have added to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
     /// How many runs it stands inside.
     #[serde(default)]
     pub depth: u32,
@@ -158,6 +165,19 @@ impl Origin {
     #[must_use]
     pub fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// The same in the trace that the request belongs to.
+    #[must_use]
+    pub fn in_trace_of(self, cx: &Context) -> Self {
+        let trace = cx.trace.as_deref();
+        let tracestate = trace.and_then(Trace::state).map(str::to_owned);
+        Self { traceparent: trace.map(Trace::parent), tracestate, ..self }
+    }
+
+    /// The trace that the run belongs to, wherever and whenever it goes on.
+    pub(super) fn trace(&self) -> Option<Arc<Trace>> {
+        Trace::parse(self.traceparent.as_deref()?, self.tracestate.as_deref()).map(Arc::new)
     }
 
     /// The door that it came through; none for triggers.

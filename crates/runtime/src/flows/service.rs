@@ -288,10 +288,10 @@ impl Flows {
     /// What starts a run that is called so.
     pub(super) async fn origin_of(&self, cx: &Context) -> Result<Origin> {
         let around: Option<RunId> = journaled_step(cx).and_then(|step| step.run.clone());
-        let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id)) };
+        let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id).in_trace_of(cx)) };
         let depth = Origin::read(&self.store.runs().get(&cx.tenant, &around).await?.origin).depth + 1;
         let request_id = Some(cx.request_id.to_string());
-        Ok(Origin { kind: runs::SCHEME.to_owned(), request_id, depth, ..Origin::default() })
+        Ok(Origin { kind: runs::SCHEME.to_owned(), request_id, depth, ..Origin::default() }.in_trace_of(cx))
     }
 }
 

@@ -60,7 +60,8 @@ pub(super) struct Ask {
     prompt: Option<String>,
     /// What the agent should know beside: any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    context: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    context: Option<Box<RawValue>>,
     /// Keeps what is said: `new`, or the id of a conversation to go on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<String>,

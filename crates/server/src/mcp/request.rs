@@ -226,7 +226,13 @@ struct Params<'a>(Fields<'a>);
 
 impl<'a> Params<'a> {
     fn of(message: &Message<'a>) -> Answered<Self> {
-        Ok(Self(message.params()?))
+        let fields: Fields<'a> = message.params()?;
+        // What is checked here, and what is sent on, must be one and the same.
+        if let Some(twice) = fields.twice() {
+            let message = format!("Invalid params: '{twice}' is given twice; give it once");
+            return Err(RpcError::invalid_params(message));
+        }
+        Ok(Self(fields))
     }
 
     fn take(&mut self, name: &str) -> Option<Box<RawValue>> {

@@ -23,7 +23,7 @@ pub enum Hidden {
     Bidirectional,
     /// Unicode tags, which spell out text that nobody sees.
     Tag,
-    /// Variation selectors where they select nothing, which can carry text too.
+    /// Variation selectors, and controls of rare scripts, where they select nothing: they can carry text, too.
     VariationSelector,
 }
 
@@ -92,6 +92,8 @@ fn hidden(character: char, last: Option<char>, next: Option<char>) -> Option<Hid
     }
 }
 
+/// What hides by itself. Not here is what shows: private characters, which fonts draw as they like and others as a box, and
+/// blanks such as that of Braille, which one sees as what they are.
 fn kind_of(character: char) -> Option<Hidden> {
     Some(match character {
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Hidden::Control,
@@ -123,13 +125,34 @@ fn is_joiner(character: char) -> bool {
 }
 
 fn is_selector(character: char) -> bool {
-    matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+    match character {
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => true,
+        // Those of Mongolian, and what fills a place of Khitan.
+        '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{16fe4}' => true,
+        _ => is_hieroglyph_control(character),
+    }
+}
+
+/// They say how Egyptian signs stand together.
+fn is_hieroglyph_control(character: char) -> bool {
+    matches!(character, '\u{13430}'..='\u{1343f}')
 }
 
 /// One selector behind a character that has variations.
 fn selects(selector: char, last: Option<char>, next: Option<char>) -> bool {
+    let is_hieroglyph =
+        |character: char| matches!(character, '\u{13000}'..='\u{1345f}') && !is_hieroglyph_control(character);
+    if is_hieroglyph_control(selector) {
+        // Two may stand between signs, such as one that joins and one that begins a group.
+        let is_second = last.is_some_and(is_hieroglyph_control) && next.is_some_and(is_hieroglyph);
+        return last.is_some_and(is_hieroglyph) || is_second;
+    }
     let Some(last) = last.filter(|last| !is_selector(*last)) else { return false };
     match selector {
+        '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+            matches!(last, '\u{1807}' | '\u{180a}' | '\u{1820}'..='\u{18aa}')
+        }
+        '\u{16fe4}' => matches!(last, '\u{18b00}'..='\u{18cff}'),
         // Text or emoji; the keys 0 to 9, # and * are followed by their frame.
         '\u{fe0e}' | '\u{fe0f}' => is_foreign(last) || next == Some('\u{20e3}'),
         _ => matches!(last, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}'),
@@ -184,6 +207,9 @@ mod tests {
             ("a\u{202e}b\u{2069}", "ab", Hidden::Bidirectional),
             ("hi\u{e0001}\u{e0068}\u{e0069}\u{e007f}", "hi", Hidden::Tag),
             ("x\u{fe01}\u{e0125}\u{e0130}", "x", Hidden::VariationSelector),
+            ("a\u{180b}\u{180c}\u{180d}\u{180f}b", "ab", Hidden::VariationSelector),
+            ("x\u{16fe4}\u{13430}\u{1343f}y", "xy", Hidden::VariationSelector),
+            ("\u{13000}\u{13430}\u{13431}\u{13432}", "\u{13000}\u{13430}", Hidden::VariationSelector),
             ("\u{1f600}\u{fe0f}\u{fe01}\u{fe02}", "\u{1f600}\u{fe0f}", Hidden::VariationSelector),
             ("\u{1b}[31mred\u{1b}[0m", "red", Hidden::TerminalEscape),
             ("\u{9b}2Jgone", "gone", Hidden::TerminalEscape),
@@ -203,6 +229,10 @@ mod tests {
             "می‌خواهم", // Persian needs its zero-width non-joiner.
             "क्‍ष שלום مرحبا",
             "葛\u{e0100}城",
+            "\u{1828}\u{180b}\u{1820}", // Mongolian chooses between forms of a letter.
+            "\u{18b00}\u{16fe4}",
+            "\u{13000}\u{13430}\u{13437}\u{13001}\u{13431}\u{13002}\u{13438}",
+            "\u{2801}\u{2800}\u{2803}", // Braille has a blank.
             "naïve — “quoted” …",
         ] {
             assert_eq!(cleaned(text), (text.to_owned(), vec![]), "{text:?}");

@@ -13,7 +13,7 @@ static DESTINATION: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Addresses that readers make links of by themselves.
 static ADDRESS: LazyLock<Regex> =
-    LazyLock::new(|| regex(r#"(?i)(?://|https?:)[^\s<>"'\])]+|(?:data|javascript):[^\s<>"')]+"#));
+    LazyLock::new(|| regex(r#"(?i)(?://|https?:|\bwww\.)[^\s<>"'\])]+|(?:data|javascript):[^\s<>"')]+"#));
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns are written here")
@@ -52,7 +52,13 @@ fn is_allowed(address: &str, hosts: &[String]) -> bool {
     if address.contains('\\') {
         return false;
     }
-    let absolute = if address.starts_with("//") { format!("https:{address}") } else { address.to_owned() };
+    // What ends the sentence is no part of it.
+    let address = address.trim_end_matches(['.', ',', ';', '!', '?']);
+    let absolute = match address {
+        _ if address.starts_with("//") => format!("https:{address}"),
+        _ if begins_with_www(address) => format!("https://{address}"),
+        _ => address.to_owned(),
+    };
     let Ok(url) = fetch::Url::parse(&absolute) else { return false };
     let Some(host) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
         return false;
@@ -64,6 +70,11 @@ fn is_allowed(address: &str, hosts: &[String]) -> bool {
     hosts.iter().any(|allowed| {
         host == allowed || host.strip_suffix(allowed.as_str()).is_some_and(|rest| rest.ends_with('.'))
     })
+}
+
+/// Readers take it for an address without any scheme.
+fn begins_with_www(address: &str) -> bool {
+    address.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
 }
 
 #[cfg(test)]
@@ -81,6 +92,11 @@ mod tests {
             ("data:text/html,x", Some("[link removed]")),
             ("https://example.com@evil.test/", Some("[link removed]")),
             ("a // comment", None),
+            ("see www.evil.test/?q=1 now", Some("see [link removed] now")),
+            ("see WWW.evil.test/?q=1", Some("see [link removed]")),
+            ("[x](www.evil.test/?q=1)", Some("[x]([link removed])")),
+            ("see www.example.com, or https://docs.example.com.", None),
+            ("the www. and awww.thing", None),
             ("[a](https://example.com/?a=1&b=2 \"t\") [b](/docs/b) [c](#d) ![e](e.png)", None),
             ("[1]: see there\n[2]: https://example.com/x", None),
         ] {

@@ -10,8 +10,9 @@ pub(super) use settings::GuardrailSettings;
 
 pub(super) use rule::Blocked;
 
+use crate::shared::digits;
 use rule::Rule;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use tool::sanitize::clean;
@@ -91,32 +92,36 @@ impl Guardrails {
         stage: Stage,
         text: String,
     ) -> Result<String, Blocked> {
-        let mut text = match stage {
-            // What hides in it would hide it from the rules, too.
-            Stage::Input | Stage::ToolOutput if self.has(stage) => {
-                clean(&text, &mut BTreeSet::new()).into_owned()
-            }
-            Stage::Input | Stage::ToolOutput | Stage::ToolInput | Stage::Output => text,
-        };
-        for rule in self.of(stage) {
-            text = rule.apply(guarding, stage, text).await?;
+        if !self.has(stage) {
+            return Ok(text);
         }
-        Ok(text)
+        let is_sent_on = matches!(stage, Stage::ToolInput | Stage::Output);
+        for rule in self.of(stage).iter().filter(|rule| is_sent_on && rule.is_about_length()) {
+            rule.apply(guarding, stage, text.clone()).await?;
+        }
+        // What hides in it would hide it from the rules, too.
+        let cleaned = clean(&text, &mut BTreeSet::new()).into_owned();
+        let mut judged = cleaned.clone();
+        for rule in self.of(stage) {
+            judged = rule.apply(guarding, stage, judged).await?;
+        }
+        // A model reads nothing hidden. Tools and callers get what was written, unless a rule had something to change.
+        Ok(if is_sent_on && judged == cleaned { text } else { judged })
     }
 
-    /// The number as it may go on: a text where something was found in it.
+    /// The number as it may go on: a text where something was found in its digits.
     async fn apply_to_number(
         &self,
         guarding: &Guarding<'_>,
         stage: Stage,
-        number: Number,
+        number: Value,
     ) -> Result<Value, Blocked> {
-        let written = number.to_string();
+        let written = digits::digits_of(&number).map_or_else(|| number.to_string(), str::to_owned);
         let mut text = written.clone();
         for rule in self.of(stage).iter().filter(|rule| rule.is_about_numbers()) {
             text = rule.apply(guarding, stage, text).await?;
         }
-        Ok(if text == written { number.into() } else { text.into() })
+        Ok(if text == written { number } else { text.into() })
     }
 
     /// The same for every text within data, names of fields and numbers included.
@@ -130,6 +135,9 @@ impl Guardrails {
             return Ok(value);
         }
         Ok(match value {
+            number if number.is_number() || digits::digits_of(&number).is_some() => {
+                self.apply_to_number(guarding, stage, number).await?
+            }
             Value::String(text) => self.apply(guarding, stage, text).await?.into(),
             Value::Array(items) => {
                 let mut guarded = Vec::with_capacity(items.len());
@@ -146,8 +154,7 @@ impl Guardrails {
                 }
                 guarded.into()
             }
-            Value::Number(number) => self.apply_to_number(guarding, stage, number).await?,
-            other @ (Value::Null | Value::Bool(_)) => other,
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
         })
     }
 }

@@ -73,6 +73,11 @@ impl Rule {
         }
     }
 
+    /// What hides counts, too, where it is sent on.
+    pub(super) fn is_about_length(&self) -> bool {
+        matches!(self, Self::MaxChars(_))
+    }
+
     pub(super) async fn apply(
         &self,
         guarding: &Guarding<'_>,

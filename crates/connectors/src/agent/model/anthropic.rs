@@ -26,8 +26,16 @@ struct Message<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(untagged)]
 enum Block<'a> {
+    Own(OwnBlock<'a>),
+    /// As it came.
+    Thought(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OwnBlock<'a> {
     Text { text: &'a str },
     ToolUse { id: &'a str, name: &'a str, input: &'a RawValue },
     ToolResult { tool_use_id: &'a str, content: &'a str, is_error: bool },
@@ -58,23 +66,25 @@ pub(super) fn body(model: &str, asked: &ModelRequest<'_>, is_streamed: bool) -> 
 
 fn message(turn: &Turn) -> Message<'_> {
     match turn {
-        Turn::User(text) => Message { role: "user", content: vec![Block::Text { text }] },
-        Turn::Model { text, calls } => {
-            let text = (!text.is_empty()).then_some(Block::Text { text });
-            let calls = calls.iter().map(|call| Block::ToolUse {
+        Turn::User(text) => Message { role: "user", content: vec![Block::Own(OwnBlock::Text { text })] },
+        Turn::Model { text, calls, thoughts } => {
+            let thoughts = thoughts.iter().filter_map(|thought| serde_json::from_str(thought).ok());
+            let text = (!text.is_empty()).then_some(OwnBlock::Text { text });
+            let calls = calls.iter().map(|call| OwnBlock::ToolUse {
                 id: &call.id,
                 name: &call.name,
                 input: call.replayed(),
             });
-            Message { role: "assistant", content: text.into_iter().chain(calls).collect() }
+            let said = text.into_iter().chain(calls).map(Block::Own);
+            Message { role: "assistant", content: thoughts.map(Block::Thought).chain(said).collect() }
         }
         Turn::Results(results) => {
-            let result = results.iter().map(|result| Block::ToolResult {
+            let result = results.iter().map(|result| OwnBlock::ToolResult {
                 tool_use_id: &result.id,
                 content: &result.text,
                 is_error: result.is_error,
             });
-            Message { role: "user", content: result.collect() }
+            Message { role: "user", content: result.map(Block::Own).collect() }
         }
     }
 }
@@ -82,7 +92,7 @@ fn message(turn: &Turn) -> Message<'_> {
 #[derive(Deserialize)]
 struct Answered<'a> {
     #[serde(borrow)]
-    content: Few<Content<'a>>,
+    content: Few<&'a RawValue>,
     #[serde(default)]
     stop_reason: Option<String>,
     #[serde(default)]
@@ -141,8 +151,10 @@ pub(super) fn read(text: &str) -> Option<Answer> {
     let answered: Answered<'_> = serde_json::from_str(text).ok()?;
     let mut answer = Answer { stop: stop_of(answered.stop_reason.as_deref()), ..Answer::default() };
     let is_whole = answered.content.0.len() <= MAX_CALLS;
-    for content in answered.content.0 {
+    for block in answered.content.0 {
+        let content: Content<'_> = serde_json::from_str(block.get()).ok()?;
         match content.r#type.as_str() {
+            kind if is_thought(kind) => answer.thoughts.push(block.get().to_owned()),
             "text" => answer.text.push_str(&content.text?),
             "tool_use" => answer.calls.push(ToolCall {
                 id: content.id?,
@@ -162,6 +174,10 @@ pub(super) fn read(text: &str) -> Option<Answer> {
     (is_whole || answer.calls.len() > MAX_CALLS).then_some(answer)
 }
 
+fn is_thought(kind: &str) -> bool {
+    matches!(kind, "thinking" | "redacted_thinking")
+}
+
 #[derive(Deserialize)]
 struct Event<'a> {
     r#type: String,
@@ -170,7 +186,7 @@ struct Event<'a> {
     #[serde(default)]
     message: Option<MessageStart>,
     #[serde(borrow, default)]
-    content_block: Option<Content<'a>>,
+    content_block: Option<&'a RawValue>,
     #[serde(default)]
     delta: Option<Delta>,
     #[serde(default)]
@@ -190,6 +206,10 @@ struct Delta {
     #[serde(default)]
     partial_json: Option<String>,
     #[serde(default)]
+    thinking: Option<String>,
+    #[serde(default)]
+    signature: Option<String>,
+    #[serde(default)]
     stop_reason: Option<String>,
 }
 
@@ -202,8 +222,10 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
     }
     match event.r#type.as_str() {
         "content_block_start" => {
-            let block = event.content_block?;
+            let written = event.content_block?;
+            let block: Content<'_> = serde_json::from_str(written.get()).ok()?;
             match block.r#type.as_str() {
+                kind if is_thought(kind) => partial.begin_thought(event.index, written)?,
                 "text" => partial.say(&block.text.unwrap_or_default()),
                 "tool_use" => {
                     let call = partial.call(event.index)?;
@@ -220,9 +242,14 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
             if let Some(part) = delta.partial_json {
                 partial.call(event.index)?.arguments.push_str(&part);
             }
+            for (field, part) in [("thinking", delta.thinking), ("signature", delta.signature)] {
+                if let Some(part) = part {
+                    partial.think(event.index, field, &part);
+                }
+            }
         }
         "message_delta" => partial.answer.stop = stop_of(event.delta?.stop_reason.as_deref()),
-        "message_stop" => partial.is_whole = true,
+        "message_stop" => partial.end(),
         _ => {}
     }
     Some(())

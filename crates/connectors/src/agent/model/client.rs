@@ -2,7 +2,8 @@
 
 use super::stream::Partial;
 use super::{
-    Answer, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, ModelRequest, Stop, failure, spans,
+    Answer, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, ModelRequest, Stop, ToolCall, failure,
+    spans,
 };
 use crate::shared::attempts::{Backoff, Budget, Failure};
 use crate::shared::body::{self, BodyError};
@@ -189,7 +190,10 @@ async fn read_stream(
             heard(&news);
         }
     }
-    if size > 0 && !has_begun {
+    if size == 0 {
+        return Err(failure::bad("it is empty"));
+    }
+    if !has_begun {
         return Err(failure::bad("it is no stream of events"));
     }
     if partial.is_whole { Ok(partial.answer) } else { Err(failure::cut_off()) }
@@ -202,15 +206,28 @@ fn begins_stream(chunk: &[u8]) -> bool {
 }
 
 /// An answer that says nothing and asks for nothing is none.
-fn check(answer: Answer) -> Result<Answer> {
+fn check(mut answer: Answer) -> Result<Answer> {
     if answer.stop == Stop::Refused {
         return Err(failure::refused());
     }
     if answer.calls.len() > MAX_CALLS {
         return Err(failure::too_many_calls());
     }
-    if answer.text.trim().is_empty() && answer.calls.is_empty() {
+    if answer.is_blank() && answer.calls.is_empty() {
         return Err(failure::bad("it is empty"));
     }
+    name_calls(&mut answer.calls);
     Ok(answer)
+}
+
+/// Some servers give their calls no ids; results have to say which call they are of.
+fn name_calls(calls: &mut [ToolCall]) {
+    for at in 0..calls.len() {
+        if !calls[at].id.is_empty() {
+            continue;
+        }
+        let free = (at..).map(|number| format!("call-{number}"));
+        let id = free.into_iter().find(|id| calls.iter().all(|call| call.id != *id));
+        calls[at].id = id.unwrap_or_default();
+    }
 }

@@ -89,7 +89,7 @@ fn content(turn: &Turn) -> Content<'_> {
         Turn::User(text) => {
             Content { role: "user", parts: vec![Part { text: Some(text), ..Part::default() }] }
         }
-        Turn::Model { text, calls } => {
+        Turn::Model { text, calls, .. } => {
             let text = (!text.is_empty()).then(|| Part { text: Some(text), ..Part::default() });
             let calls = calls.iter().map(|call| Part {
                 function_call: Some(FunctionCall { name: &call.name, args: call.replayed() }),

@@ -19,7 +19,9 @@ pub(super) use spans::{Asking, without_secrets};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use tool::sanitize::clean;
 use tool::{Context, Result};
 
 /// Where an agent's answers come from.
@@ -92,7 +94,12 @@ pub(super) struct Parameters {
 #[derive(Debug, Clone)]
 pub(super) enum Turn {
     User(String),
-    Model { text: String, calls: Vec<ToolCall> },
+    Model {
+        text: String,
+        calls: Vec<ToolCall>,
+        /// See [`Answer::thoughts`].
+        thoughts: Vec<String>,
+    },
     Results(Vec<ToolResult>),
 }
 
@@ -101,10 +108,11 @@ impl Turn {
     pub(super) fn map(&self, text: &impl Fn(&str) -> String) -> Self {
         match self {
             Self::User(said) => Self::User(text(said)),
-            Self::Model { text: said, calls } => {
+            Self::Model { text: said, calls, thoughts } => {
                 let calls =
                     calls.iter().map(|call| ToolCall { arguments: text(&call.arguments), ..call.clone() });
-                Self::Model { text: text(said), calls: calls.collect() }
+                // They are signed, and of a model that has read what is masked no more than it will now.
+                Self::Model { text: text(said), calls: calls.collect(), thoughts: thoughts.clone() }
             }
             Self::Results(results) => {
                 let results = results.iter();
@@ -127,9 +135,10 @@ impl Turn {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::User(text) => text.len(),
-            Self::Model { text, calls } => {
+            Self::Model { text, calls, thoughts } => {
                 let of_call = |call: &ToolCall| call.id.len() + call.name.len() + call.arguments.len();
-                text.len() + calls.iter().map(of_call).sum::<usize>()
+                let thoughts: usize = thoughts.iter().map(String::len).sum();
+                text.len() + calls.iter().map(of_call).sum::<usize>() + thoughts
             }
             Self::Results(results) => {
                 results.iter().map(|result| result.name.len() + result.text.len()).sum()
@@ -180,9 +189,21 @@ pub(super) struct ToolResult {
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
+    /// What the model thought on its way, as its provider wrote it and wants it back beside the calls: it is signed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) thoughts: Vec<String>,
     pub(super) stop: Stop,
     /// Unknown where the model does not say, such as the client's own.
     pub(super) usage: Option<Usage>,
+}
+
+impl Answer {
+    /// Nobody would see anything of its text, however long that is.
+    pub(super) fn is_blank(&self) -> bool {
+        const BLANK_OF_BRAILLE: char = '\u{2800}';
+        let seen = clean(&self.text, &mut BTreeSet::new());
+        seen.chars().all(|character| character.is_whitespace() || character == BLANK_OF_BRAILLE)
+    }
 }
 
 /// Why the model stopped.

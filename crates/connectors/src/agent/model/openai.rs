@@ -71,7 +71,7 @@ fn messages(asked: &ModelRequest<'_>) -> Vec<Value> {
     for turn in asked.turns {
         match turn {
             Turn::User(text) => messages.push(json!({ "role": "user", "content": text })),
-            Turn::Model { text, calls } => {
+            Turn::Model { text, calls, .. } => {
                 let content = if text.is_empty() { Value::Null } else { text.as_str().into() };
                 let mut message = json!({ "role": "assistant", "content": content });
                 if !calls.is_empty() {
@@ -192,6 +192,7 @@ pub(super) fn read(text: &str) -> Option<Answer> {
         calls: calls.collect::<Option<_>>()?,
         stop: if is_refused { Stop::Refused } else { stop_of(choice.finish_reason.as_deref()) },
         usage: completion.usage.map(|tokens| tokens.usage()),
+        ..Answer::default()
     })
 }
 

@@ -4,7 +4,7 @@ use super::{Answer, ModelRequest, Offer, Stop, ToolCall, Turn, failure};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
-use tool::{Ability, Client, Context, Error, Question, Result};
+use tool::{Ability, Client, Context, Error, Question, Reason, Result};
 
 /// The client's own model.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Sampling {
         let client = self.client(cx, !asked.tools.is_empty())?;
         let params = written(&params(asked))?;
         let question = Question { ability: Ability::Sampling, params: Some(params) };
-        let answer = client.ask(cx, question).await?;
+        let answer = client.ask(cx, question).await.map_err(refused)?;
         read(&answer).ok_or_else(unusable)
     }
 
@@ -96,10 +96,22 @@ impl Sampling {
     /// What it has answered later.
     ///
     /// # Errors
-    /// `BadModelAnswer` where that is none.
+    /// `ModelRefused` where that is an error, `BadModelAnswer` where it is none at all.
     pub(in super::super) fn read(&self, answer: &Value) -> Result<Answer> {
-        read(&written(answer)?).ok_or_else(unusable)
+        match answer.get("error").filter(|_| answer.get("content").is_none()) {
+            Some(error) => {
+                let why: String = error["message"].as_str().unwrap_or_default().chars().take(300).collect();
+                Err(Error::upstream(format!("the client refused: {why}")).because(Reason::ModelRefused))
+            }
+            None => read(&written(answer)?).ok_or_else(unusable),
+        }
     }
+}
+
+/// An error in the client's own words is its model's refusal: nobody has lost the question.
+fn refused(error: Error) -> Error {
+    let is_refusal = error.original().is_some() && error.reason().is_none();
+    if is_refusal { error.because(Reason::ModelRefused) } else { error }
 }
 
 fn unusable() -> Error {
@@ -144,10 +156,10 @@ fn tool(offer: &Offer) -> Tool<'_> {
 fn message(turn: &Turn) -> Message<'_> {
     match turn {
         Turn::User(text) => Message { role: "user", content: Content::One(Block::Text { text }) },
-        Turn::Model { text, calls } if calls.is_empty() => {
+        Turn::Model { text, calls, .. } if calls.is_empty() => {
             Message { role: "assistant", content: Content::One(Block::Text { text }) }
         }
-        Turn::Model { text, calls } => {
+        Turn::Model { text, calls, .. } => {
             let text = (!text.is_empty()).then_some(Block::Text { text });
             let calls = calls.iter().map(|call| Block::ToolUse {
                 id: &call.id,
@@ -194,5 +206,5 @@ fn read(answer: &RawValue) -> Option<Answer> {
             _ => {}
         }
     }
-    (!read.text.trim().is_empty() || !read.calls.is_empty()).then_some(read)
+    (!read.is_blank() || !read.calls.is_empty()).then_some(read)
 }

@@ -90,7 +90,7 @@ pub(super) fn end_chat(span: &mut Span, cx: &Context, answer: &Result<Answer>) {
 fn message(turn: &Turn) -> Value {
     match turn {
         Turn::User(text) => json!({ "role": "user", "parts": [{ "type": "text", "content": text }] }),
-        Turn::Model { text, calls } => said_by_model(text, calls),
+        Turn::Model { text, calls, .. } => said_by_model(text, calls),
         Turn::Results(results) => {
             let part = |result: &super::ToolResult| json!({ "type": "tool_call_response", "id": result.id, "response": result.text });
             json!({ "role": "tool", "parts": results.iter().map(part).collect::<Value>() })

@@ -1,6 +1,8 @@
 //! A streamed answer, as far as it has come.
 
 use super::{Answer, MAX_CALLS, ToolCall};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// What has come of an answer.
 #[derive(Default)]
@@ -10,6 +12,8 @@ pub(super) struct Partial {
     pub(super) is_whole: bool,
     /// Which call has which number.
     numbers: Vec<usize>,
+    /// What was thought, by number, as far as it was written.
+    thoughts: Vec<(usize, Map<String, Value>)>,
     /// What was said since it was last asked.
     news: String,
 }
@@ -24,6 +28,33 @@ impl Partial {
     /// What was said since it was last asked.
     pub(super) fn take_news(&mut self) -> String {
         std::mem::take(&mut self.news)
+    }
+
+    /// A thought begins, which is sent back as it came; nothing where it is none.
+    pub(super) fn begin_thought(&mut self, number: usize, begun: &RawValue) -> Option<()> {
+        let begun = serde_json::from_str(begun.get()).ok()?;
+        if self.thoughts.len() < MAX_CALLS {
+            self.thoughts.push((number, begun));
+        }
+        Some(())
+    }
+
+    /// More of one of its texts. Of a number that none has, nothing is kept.
+    pub(super) fn think(&mut self, number: usize, field: &str, part: &str) {
+        let Some((_, thought)) = self.thoughts.iter_mut().rfind(|(known, _)| *known == number) else {
+            return;
+        };
+        match thought.entry(field).or_insert_with(|| Value::from("")) {
+            Value::String(text) => text.push_str(part),
+            other => *other = part.into(),
+        }
+    }
+
+    /// The model has said that it is done.
+    pub(super) fn end(&mut self) {
+        self.is_whole = true;
+        let thoughts = self.thoughts.drain(..).map(|(_, thought)| Value::Object(thought).to_string());
+        self.answer.thoughts.extend(thoughts);
     }
 
     /// The call with this number. Of too many, all that are too many are one.

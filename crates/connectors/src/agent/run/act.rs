@@ -285,17 +285,22 @@ fn too_deep_inside(output: &Output) -> Error {
     Error::upstream(words).because(Reason::DepthLimit)
 }
 
-/// A result as text; what is none is described.
+/// A result as text; what is none is described. Remarks stand behind the data that they are about.
 pub(super) fn shown(output: &Output) -> String {
-    if let Some(data) = output.data() {
-        return match serde_json::from_str(&data) {
-            Ok(Value::String(text)) => text,
-            _ => data.into_owned(),
-        };
-    }
     let result: Value = serde_json::from_str(&output.to_result()).unwrap_or_default();
     let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let shown = blocks.iter().map(|block| match (block["type"].as_str(), block["text"].as_str()) {
+    let Some(data) = output.data() else { return lines(blocks.iter()) };
+    let value: Value = serde_json::from_str(&data).unwrap_or_default();
+    let remarks = lines(blocks.iter().filter(|block| !says(block, &data, &value)));
+    let data = match value {
+        Value::String(text) => text,
+        _ => data.into_owned(),
+    };
+    if remarks.is_empty() { data } else { format!("{data}\n{remarks}") }
+}
+
+fn lines<'b>(blocks: impl Iterator<Item = &'b Value>) -> String {
+    let shown = blocks.map(|block| match (block["type"].as_str(), block["text"].as_str()) {
         (Some("text"), Some(text)) => text.to_owned(),
         (kind, _) => {
             let media = block["mimeType"].as_str().unwrap_or("unknown");
@@ -303,4 +308,46 @@ pub(super) fn shown(output: &Output) -> String {
         }
     });
     shown.collect::<Vec<_>>().join("\n")
+}
+
+/// The block says what the data says: all of it, or as agents do, the text that is one of its fields.
+fn says(block: &Value, data: &str, value: &Value) -> bool {
+    let Some(text) = block["text"].as_str() else { return false };
+    let is_field = || value.as_object().is_some_and(|fields| fields.values().any(|field| field == text));
+    text == data
+        || value == text
+        || text.trim().is_empty()
+        || is_field()
+        || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::value::RawValue;
+    use tool::Content;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    /// AG-2
+    #[test]
+    fn a_model_reads_that_a_result_was_cut() {
+        let remark = "Cut to 20 bytes: /items shows the first 1 of 9 items. Ask for less.";
+        let cut = Output::json_with_remark(raw("{\"items\":[1]}"), remark);
+        assert_eq!(shown(&cut), format!("{{\"items\":[1]}}\n{remark}"));
+        let relayed = |content: &str| {
+            let result = format!("{{\"content\":{content},\"structuredContent\":{{\"a\": 1.10}}}}");
+            shown(&Output::relayed(raw(&result)).unwrap())
+        };
+        assert_eq!(relayed("[]"), "{\"a\": 1.10}");
+        assert_eq!(relayed(r#"[{"type":"text","text":"{\"a\":1.10}"}]"#), "{\"a\": 1.10}");
+        let remarked = r#"[{"type":"text","text":"{\"a\":1.10}"},{"type":"text","text":"Two more pages."}]"#;
+        assert_eq!(relayed(remarked), "{\"a\": 1.10}\nTwo more pages.");
+        assert_eq!(shown(&Output::text("plain")), "plain");
+        assert_eq!(shown(&Output::blocks(vec![Content::text("a"), Content::text("b")])), "a\nb");
+        let answer = r#"{"content":[{"type":"text","text":"Done."}],"structuredContent":{"answer":"Done."}}"#;
+        assert_eq!(shown(&Output::relayed(raw(answer)).unwrap()), r#"{"answer":"Done."}"#);
+    }
 }

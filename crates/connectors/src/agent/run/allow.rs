@@ -2,6 +2,7 @@
 
 use super::super::approval::{self, ApprovalBy, Decision};
 use super::super::model::Model;
+use super::frame::framed;
 use super::notes::Notes;
 use super::offers::Bound;
 use super::plan::Chosen;
@@ -22,9 +23,13 @@ pub(super) enum Allowed {
 }
 
 impl Allowed {
-    fn denied(comment: Option<String>) -> Self {
-        let comment = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
-        Self::No(format!("the call was denied{comment}; it was not made"))
+    /// What somebody has said to it is told as data, whoever that was.
+    fn denied(mark: &str, comment: Option<String>) -> Self {
+        let denied = "the call was denied; it was not made";
+        Self::No(match comment {
+            Some(comment) => format!("{denied}. What was said to it:\n{}", framed(mark, "comment", &comment)),
+            None => denied.to_owned(),
+        })
     }
 
     fn expired() -> Self {
@@ -50,7 +55,7 @@ impl Thinking<'_> {
                     Some(Decided::Approved { uri, arguments }) => {
                         allowed_at(&uri, bound, chosen.exactly(arguments))
                     }
-                    Some(Decided::Denied(comment)) => Allowed::denied(comment),
+                    Some(Decided::Denied(comment)) => Allowed::denied(&self.work.run.mark, comment),
                     Some(Decided::Expired) => Allowed::expired(),
                 })
             }
@@ -87,7 +92,7 @@ impl Thinking<'_> {
         // What comes later is heard by nobody.
         match cx.within(approval::ask(&cx, &self.agent.id, &uri, &chosen.fields)).await {
             Ok(Ok(Decision::Approved)) => Ok(Allowed::Yes(chosen)),
-            Ok(Ok(Decision::Denied(comment))) => Ok(Allowed::denied(comment)),
+            Ok(Ok(Decision::Denied(comment))) => Ok(Allowed::denied(&self.work.run.mark, comment)),
             Ok(Err(error)) if error.kind() == ErrorKind::Cancelled => Err(error),
             Ok(Err(error)) if error.kind() == ErrorKind::Timeout => Ok(Allowed::expired()),
             Ok(Err(error)) => Ok(Allowed::No(format!("{}; it was not made", error.in_words()))),

@@ -2,6 +2,7 @@
 
 use super::super::model::Stop;
 use super::think::Thinking;
+use crate::shared::digits;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ pub(super) enum Ending {
 /// An answer that was checked.
 pub(super) struct Answered {
     pub(super) text: String,
-    /// The answer as data, where a schema asks for it.
+    /// The answer as data, where a schema asks for it, with marks that keep its digits.
     pub(super) output: Value,
     pub(super) stop: Stop,
 }
@@ -95,7 +96,7 @@ fn told(thinking: &Thinking<'_>, text: &str, state: &str) -> Value {
 
 /// A result with the text for people and everything for programs.
 fn relayed(text: &str, told: &Value, is_error: bool) -> Result<Output> {
-    let text = Content::text(text);
+    let (text, told) = (Content::text(text), digits::to_json(told));
     let result =
         format!("{{\"content\":[{}],\"structuredContent\":{told},\"isError\":{is_error}}}", text.get());
     let raw = RawValue::from_string(result)

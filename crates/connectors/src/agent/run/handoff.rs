@@ -126,7 +126,7 @@ impl Thinking<'_> {
         for turn in &self.turns {
             match turn {
                 Turn::User(said) => add(Stage::Input, format!("user: {said}\n")),
-                Turn::Model { text, calls } => {
+                Turn::Model { text, calls, .. } => {
                     add(Stage::Input, format!("assistant: {text}\n"));
                     for call in calls {
                         add(Stage::Input, format!("assistant calls {} {}\n", call.name, call.arguments));

@@ -35,6 +35,9 @@ use tool::{Context, Error, NewWork, Outcome, Output, Problem, Reason, Result};
 use work::AtWork;
 pub(super) use work::new_mark;
 
+/// How deep what is asked may be: a run is kept as a value, and waits for people as one.
+const MAX_LEVELS: usize = 64;
+
 /// What the agent was asked.
 struct Prompt {
     text: String,
@@ -49,6 +52,14 @@ impl Prompt {
             return Err(error.of_parameter("prompt"));
         }
         let context = arguments.get("context").cloned().unwrap_or_default();
+        let levels = plan::levels(arguments);
+        if levels > MAX_LEVELS {
+            let message = format!(
+                "the context has more than {} levels in one another; send it flatter",
+                MAX_LEVELS - 1
+            );
+            return Err(Error::invalid_input(message).of_parameter("context"));
+        }
         let context_bytes = if context.is_null() { 0 } else { context.to_string().len() };
         if text.len() + context_bytes > limit {
             let message =

@@ -8,8 +8,10 @@ use super::offers::{Bound, Offered};
 use super::search::{self, Meant};
 use super::spent::Repeat;
 use super::think::Thinking;
+use crate::shared::digits;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use tool::call::may_lose_digits;
 use tool::{Arguments, Error, Outcome, Reason, Result};
 
 /// What becomes of a call.
@@ -32,8 +34,9 @@ pub(super) enum Plan<'o, 'a> {
 pub(super) struct Chosen {
     /// What the model knows the call by.
     pub(super) call_id: String,
+    /// For those who look at them: numbers that would be rounded are texts of their digits.
     pub(super) fields: Map<String, Value>,
-    /// As the model wrote them, where nothing had to be changed.
+    /// What is sent: as the model wrote it, where nothing had to be changed.
     written: Option<Box<RawValue>>,
 }
 
@@ -73,7 +76,7 @@ impl Thinking<'_> {
         let handoff = offered.handoffs.iter().find(|(name, _)| *name == call.name);
         if let Some((name, _)) = handoff {
             return Ok(match read(call) {
-                Ok((fields, _)) => Plan::HandOver(name, fields),
+                Ok(given) => Plan::HandOver(name, given.as_map().cloned().unwrap_or_default()),
                 Err(why) => Plan::Tell(why),
             });
         }
@@ -170,7 +173,7 @@ impl Thinking<'_> {
             self.refuse(&meant, unknown.because(Reason::Interrupted), at).await;
         }
         Some(match bound.filter(|bound| is_repeatable(&bound.callable)) {
-            Some(bound) => Plan::Again(bound, Chosen::of(call.id.clone(), called)),
+            Some(bound) => Plan::Again(bound, self.chosen_again(bound, &meant, called).await),
             None => Plan::Tell(format!(
                 "'{name}' was being called when the run was interrupted. Its outcome is unknown, and it is not called \
                  again by itself: check first whether it has happened"
@@ -178,12 +181,23 @@ impl Thinking<'_> {
         })
     }
 
+    /// What the call was to be made with, as its record has it. That has no room for all digits; the model's words have them.
+    async fn chosen_again(&self, bound: &Bound<'_>, call: &ToolCall, called: Map<String, Value>) -> Chosen {
+        if may_lose_digits(&call.arguments)
+            && let Ok(chosen) = self.choose(bound, call).await
+        {
+            return chosen.exactly(called);
+        }
+        Chosen::of(call.id.clone(), called)
+    }
+
     /// The arguments of a call, guarded and with presets, or why there are none.
     async fn choose(&self, bound: &Bound<'_>, call: &ToolCall) -> Result<Chosen, String> {
         let with_schema =
             |why: String| format!("{why}. The arguments must fit this schema: {}", bound.parameters.get());
-        let (fields, written) = read(call).map_err(with_schema)?;
-        let mut value = Value::Object(fields);
+        let given = read(call).map_err(with_schema)?;
+        let fields = digits::marked(&given).map_err(|error| with_schema(error.in_words()))?;
+        let mut value = Value::Object(fields.into_owned());
         let unmasked = self.unmasked_within(&value);
         let is_masked = unmasked != value;
         value = unmasked;
@@ -216,7 +230,15 @@ impl Thinking<'_> {
             )));
         }
         let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
-        Ok(Chosen { call_id: call.id.clone(), fields, written: written.filter(|_| !is_changed) })
+        let value = Value::Object(fields);
+        let written = match is_changed {
+            true => RawValue::from_string(digits::to_json(&value)).ok(),
+            false => Some(given.to_raw()),
+        };
+        let Value::Object(fields) = digits::legible(value) else {
+            return Err("the arguments are no object".to_owned());
+        };
+        Ok(Chosen { call_id: call.id.clone(), fields, written })
     }
 
     pub(super) fn unmasked_within(&self, value: &Value) -> Value {
@@ -245,7 +267,7 @@ impl Thinking<'_> {
 const MAX_LEVELS: usize = 60;
 
 /// How many levels there are; a reader has let no more than 128 pass.
-fn levels(fields: &Map<String, Value>) -> usize {
+pub(super) fn levels(fields: &Map<String, Value>) -> usize {
     fn of(value: &Value) -> usize {
         match value {
             Value::Object(fields) => levels(fields),
@@ -256,17 +278,19 @@ fn levels(fields: &Map<String, Value>) -> usize {
     1 + fields.values().map(of).max().unwrap_or(0)
 }
 
-/// Arguments, also as they were written.
-type Written = (Map<String, Value>, Option<Box<RawValue>>);
-
-/// The arguments that the model wrote.
-fn read(call: &ToolCall) -> Result<Written, String> {
+/// The arguments that the model wrote, of which each name is there once.
+fn read(call: &ToolCall) -> Result<Arguments, String> {
     let text = call.arguments.trim();
     if text.is_empty() {
-        return Ok((Map::new(), None));
+        return Ok(Arguments::default());
     }
     let unreadable = |why: &str| format!("the arguments of '{}' are no JSON object ({why})", call.name);
-    let fields: Map<String, Value> =
+    let raw: Box<RawValue> =
         serde_json::from_str(text).map_err(|error| unreadable(&tool::plain(&error.to_string())))?;
-    Ok((fields, RawValue::from_string(text.to_owned()).ok()))
+    if !raw.get().starts_with('{') {
+        return Err(unreadable("it is something else"));
+    }
+    let arguments = Arguments::from_raw(raw).map_err(|error| error.in_words())?;
+    arguments.as_map().map_err(|error| error.in_words())?;
+    Ok(arguments)
 }

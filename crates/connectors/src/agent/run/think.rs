@@ -90,7 +90,11 @@ impl<'a> Thinking<'a> {
                     None => continue,
                 }
             }
-            self.add(Turn::Model { text: answer.text, calls: answer.calls.clone() })?;
+            self.add(Turn::Model {
+                text: answer.text,
+                calls: answer.calls.clone(),
+                thoughts: answer.thoughts,
+            })?;
             if let Some(output) = self.act(&offered, answer.calls).await? {
                 return Ok(Ending::HandedOver(output));
             }
@@ -192,7 +196,7 @@ impl<'a> Thinking<'a> {
 
     /// The answer as the caller gets it, or nothing when the model has to correct it.
     async fn check(&mut self, answer: &Answer, corrections: &mut u32) -> Result<Option<Answered>> {
-        if answer.text.trim().is_empty() {
+        if answer.is_blank() {
             let message = "the model's answer cannot be used: it was cut off before it said anything";
             return Err(Error::upstream(message).because(Reason::BadModelAnswer));
         }
@@ -209,7 +213,7 @@ impl<'a> Thinking<'a> {
             return Err(Error::upstream(message).because(Reason::OutputInvalid));
         }
         *corrections += 1;
-        self.add(Turn::Model { text: answer.text.clone(), calls: Vec::new() })?;
+        self.add(Turn::Model { text: answer.text.clone(), calls: Vec::new(), thoughts: Vec::new() })?;
         let asked = format!(
             "Your answer does not fit: {problem}. Answer again with JSON alone that fits the schema."
         );

@@ -202,7 +202,8 @@ impl Flows {
         };
         let origin = Origin::read(&run.origin);
         let cx = Context::new(run.tenant.clone(), Arc::new(caller), origin.by_door(), LONGEST);
-        Ok(Ok(Context { around: origin.around.map(Arc::new), is_by_flow: run.parent.is_some(), ..cx }))
+        let (trace, around) = (origin.trace(), origin.around.map(Arc::new));
+        Ok(Ok(Context { trace, around, is_by_flow: run.parent.is_some(), ..cx }))
     }
 }
 

@@ -27,7 +27,7 @@ const MAX_WAIT_SECONDS: u64 = 300;
 #[schema(as = RunStart)]
 pub(in crate::manage) struct Start {
     /// As the flow's `inputs` say.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tool::distinct::map")]
     #[schema(value_type = Object)]
     inputs: Map<String, Value>,
     /// A published version, or `draft` for those who manage; the current one unless given.
@@ -149,7 +149,7 @@ async fn start_draft(
     let mut given = Given::default();
     given.inputs = inputs;
     given.bu_code.clone_from(&cx.caller.bu_code);
-    let origin = Origin::door(Door::Rest, &cx.request_id);
+    let origin = Origin::door(Door::Rest, &cx.request_id).in_trace_of(cx);
     let start = NewStart::new(flow, version, given, origin, &cx.caller).once(key.as_deref(), &cx.caller);
     Ok(state.flows.start(&cx.tenant, start).await?.run.id)
 }
