@@ -220,7 +220,7 @@ impl Connection {
             startup.wait_for_hello(&self.door.closing).await;
         }
         let (version, result) = self.door.initialize(&cx, &initialize);
-        let capabilities = serde_json::value::to_raw_value(&initialize.capabilities).ok();
+        let capabilities = Capabilities::kept(&initialize.capabilities);
         let session = OpenSession::of_connection(version, capabilities);
         session.set_log_level(self.session().log_level());
         *self.current() = Arc::new(session);
