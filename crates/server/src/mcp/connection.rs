@@ -4,6 +4,7 @@ mod only_client;
 
 use super::Door;
 use super::batch::Batch;
+use super::client::Capabilities;
 use super::door_access::DoorAccess;
 use super::notifications::Listener;
 use super::receive::{Sender, Transport};
