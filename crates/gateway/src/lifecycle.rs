@@ -63,6 +63,14 @@ pub struct ServiceDefinition {
     pub made_at_ms: Option<i64>,
 }
 
+impl ServiceDefinition {
+    /// Who is trusted may go anywhere, whatever its tenant may, unless the settings themselves say where.
+    fn goes_anywhere(&self) -> bool {
+        let says = self.settings.get("allow_private_network").is_some_and(|value| !value.is_null());
+        self.is_trusted && !says
+    }
+}
+
 /// What is wrong with how a service is configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
@@ -107,7 +115,7 @@ impl Gateway {
         let _turn = self.loading.lock().await;
         let previous = self.catalog.tenant(&definition.id);
         let may_use_private_network = definition.may_use_private_network;
-        // What was opened with another answer to that is opened anew.
+        // What was opened with another answer to that is opened anew, unless it never asked.
         let is_reusable =
             |previous: &&TenantCatalog| previous.may_use_private_network() == may_use_private_network;
         let reusable = previous.as_deref().filter(is_reusable);
@@ -115,7 +123,8 @@ impl Gateway {
         let mut fresh = Vec::new();
         let mut services = Vec::new();
         for wanted in definition.services {
-            let running = reusable.and_then(|tenant| tenant.service(&wanted.scheme, &wanted.id));
+            let known = if wanted.goes_anywhere() { previous.as_deref() } else { reusable };
+            let running = known.and_then(|tenant| tenant.service(&wanted.scheme, &wanted.id));
             let service = match running {
                 Some(running) if running.version == wanted.version => {
                     self.look_again_later(running);
@@ -134,7 +143,7 @@ impl Gateway {
         let (limits, instances) = (definition.limits, Arc::new(definition.instances));
         let tool_search = definition.tool_search;
         let parts = TenantParts { limits, may_use_private_network, services, own, instances, tool_search };
-        self.swap(&definition.id, parts, reusable).await;
+        self.swap(&definition.id, parts, previous.as_deref()).await;
         self.forget_numbers(&definition.id);
         discovery
     }
@@ -212,7 +221,7 @@ impl Gateway {
             return Err(Error::not_found(format!("there is no service {scheme}://{id}")));
         };
         let reached = probe(tenant, &**service.connector()?, &format!("{scheme}://{id}")).await;
-        service.noted(&reached);
+        service.probed(&reached);
         reached
     }
 
@@ -268,15 +277,14 @@ impl Gateway {
     }
 
     fn open(&self, tenant: &TenantId, wanted: ServiceDefinition, env: &Env) -> Service {
+        let goes_anywhere = wanted.goes_anywhere();
         let is_for_admins = wanted.built_in.as_ref().is_some_and(|built_in| built_in.is_for_admins);
         let state = if let Some(built_in) = wanted.built_in.filter(|_| wanted.is_enabled) {
             State::Open(built_in.connector)
         } else if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
             State::Broken(problem.message)
         } else if wanted.is_enabled {
-            // Who is trusted may go anywhere, unless the settings themselves say where.
-            let says = wanted.settings.get("allow_private_network").is_some_and(|value| !value.is_null());
-            let allow_private_network = env.allow_private_network || (wanted.is_trusted && !says);
+            let allow_private_network = env.allow_private_network || goes_anywhere;
             let env = Env {
                 tenant: tenant.clone(),
                 service: Some(wanted.id.clone()),

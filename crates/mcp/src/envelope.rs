@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use tool::plain;
+use tool::{Fields, plain};
 
 /// A request's id, as the client spelled it.
 pub type Id = Box<RawValue>;
@@ -127,6 +127,41 @@ impl<'a> Message<'a> {
             RpcError::invalid_params(format!("Invalid params: {}", plain(&error.to_string())))
         })
     }
+}
+
+/// The fields of params, of which those that are named stand there once at the most: whoever looks at another of two
+/// would see another request.
+///
+/// # Errors
+/// `-32602` that says what does not fit.
+pub fn fields<'a>(params: &'a RawValue, once: &[&str]) -> Result<Fields<'a>, RpcError> {
+    let text = params.get();
+    if !is_object(text.as_bytes()) {
+        return Err(RpcError::invalid_params("Invalid params: 'params' must be an object"));
+    }
+    let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| {
+        RpcError::invalid_params(format!("Invalid params: {}", plain(&error.to_string())))
+    })?;
+    match once.iter().find(|name| fields.0.iter().filter(|(key, _)| key == *name).count() > 1) {
+        Some(name) => {
+            Err(RpcError::invalid_params(format!("Invalid params: '{name}' is given twice; give it once")))
+        }
+        None => Ok(fields),
+    }
+}
+
+/// The text that a field of params is.
+///
+/// # Errors
+/// `-32602` where it is none.
+pub fn text<'a>(field: &str, value: &'a RawValue) -> Result<Cow<'a, str>, RpcError> {
+    serde_json::from_str::<Text<'_>>(value.get()).map(|Text(text)| text).map_err(|_| {
+        let why = match value.get().starts_with('"') {
+            true => "has half of a character: a \\u escape from D800 to DFFF stands alone",
+            false => "must be a string",
+        };
+        RpcError::invalid_params(format!("Invalid params: '{field}' {why}"))
+    })
 }
 
 /// Several messages at once, if the text is anything.

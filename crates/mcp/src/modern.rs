@@ -1,6 +1,6 @@
 //! What 2026-07-28 wants of every request and every answer, seen from the server.
 
-use crate::{RpcError, Version};
+use crate::{RpcError, Version, envelope};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -44,16 +44,22 @@ impl<'a> Meta<'a> {
         #[derive(Deserialize)]
         struct Params<'a> {
             #[serde(borrow, default, rename = "_meta")]
-            meta: Option<Meta<'a>>,
+            meta: Option<&'a RawValue>,
         }
         // Most params that have none need not be parsed to see that; a name may be written with escapes.
         let may_have_one =
             |params: &&RawValue| params.get().contains("\"_meta\"") || params.get().contains("\\u");
         let Some(params) = params.filter(may_have_one) else { return Ok(Self::default()) };
-        let read = serde_json::from_str::<Params<'_>>(params.get());
-        read.map(|params| params.meta.unwrap_or_default()).map_err(|error| {
-            RpcError::invalid_params(format!("Invalid params: _meta: {}", tool::plain(&error.to_string())))
-        })
+        let unreadable =
+            |why: &str| RpcError::invalid_params(format!("Invalid params: _meta: {}", tool::plain(why)));
+        let params: Params<'_> =
+            serde_json::from_str(params.get()).map_err(|error| unreadable(&error.to_string()))?;
+        match params.meta {
+            None => Ok(Self::default()),
+            // A struct could be read from an array as well, its fields by their places.
+            Some(meta) if !meta.get().starts_with('{') => Err(unreadable("it must be an object")),
+            Some(meta) => serde_json::from_str(meta.get()).map_err(|error| unreadable(&error.to_string())),
+        }
     }
 
     /// The W3C trace that the request belongs to; what is none is left alone.
@@ -110,27 +116,12 @@ impl Headers<'_> {
     /// Compares the headers with the body.
     ///
     /// # Errors
-    /// `-32020`, naming the header.
+    /// `-32020`, naming the header; `-32602` where the body does not say one name that can be compared.
     pub fn check(&self, meta: &Meta<'_>, method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
         matches("MCP-Protocol-Version", self.version, meta.version.as_deref())?;
         matches("Mcp-Method", self.method, Some(method))?;
         if let Some(field) = named_by(method) {
-            #[derive(Deserialize)]
-            struct Named<'a> {
-                #[serde(borrow, default)]
-                name: Option<Cow<'a, str>>,
-                #[serde(borrow, default)]
-                uri: Option<Cow<'a, str>>,
-                #[serde(borrow, default, rename = "taskId")]
-                task_id: Option<Cow<'a, str>>,
-            }
-            let named = params.and_then(|params| serde_json::from_str::<Named<'_>>(params.get()).ok());
-            let named = named.and_then(|named| match field {
-                "uri" => named.uri,
-                "taskId" => named.task_id,
-                _ => named.name,
-            });
-            matches("Mcp-Name", self.name, named.as_deref())?;
+            matches("Mcp-Name", self.name, named(params, field)?.as_deref())?;
         }
         Ok(())
     }
@@ -144,6 +135,13 @@ fn named_by(method: &str) -> Option<&'static str> {
         "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
         _ => None,
     }
+}
+
+/// What the params say in this one field, whatever stands beside it.
+fn named<'a>(params: Option<&'a RawValue>, field: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
+    let Some(params) = params else { return Ok(None) };
+    let fields = envelope::fields(params, &[field])?;
+    fields.get(field).map(|value| envelope::text(field, value)).transpose()
 }
 
 /// Compares a header with what the body says.
@@ -235,6 +233,53 @@ mod tests {
             complete("{}", "{\"name\":\"x\"}", Cache::No),
             r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}}"#
         );
+    }
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    /// Nothing beside the field keeps it from being compared: the header would say one name, and another be called.
+    #[test]
+    fn compares_the_name_whatever_stands_beside_it() {
+        let meta = Meta::default();
+        let told = |method| Headers { version: None, method: Some(method), name: Some("harmless") };
+        for (method, params, code) in [
+            ("tools/call", r#"{"name":"other","uri":5}"#, -32020),
+            ("tools/call", r#"{"name":"other","taskId":[]}"#, -32020),
+            ("tools/call", r#"{"name":"other","uri":"a","uri":"b"}"#, -32020),
+            ("resources/read", r#"{"uri":"res://a","name":5}"#, -32020),
+            ("prompts/get", r#"{"name":"other","taskId":1}"#, -32020),
+            ("tasks/cancel", r#"{"taskId":"other","name":{}}"#, -32020),
+            ("tools/call", r#"{"name":"other","name":"harmless"}"#, -32602),
+            ("tools/call", r#"{"name":"harmless","name":"harmless"}"#, -32602),
+            ("tools/call", r#"{"name":5}"#, -32602),
+            ("tools/call", r#"{"name":"\ud800"}"#, -32602),
+            ("tools/call", r#"["harmless"]"#, -32602),
+        ] {
+            let params = raw(params);
+            let refused = told(method).check(&meta, method, Some(&params)).unwrap_err();
+            assert_eq!(refused.code, code, "{method} {params}: {}", refused.message);
+            let nameless = Headers { name: None, ..told(method) };
+            assert_eq!(
+                nameless.check(&meta, method, Some(&params)).unwrap_err().code,
+                code,
+                "{method} {params}"
+            );
+        }
+        let params = raw(r#"{"name":"harmless","uri":5}"#);
+        assert_eq!(told("tools/call").check(&meta, "tools/call", Some(&params)), Ok(()));
+    }
+
+    /// What is no object is not read by the places of its items.
+    #[test]
+    fn takes_only_an_object_as_meta() {
+        for text in [r#"{"_meta":["2026-07-28",{}]}"#, r#"{"_meta":5}"#, r#"{"_meta":"x"}"#] {
+            let refused = Meta::of(Some(&raw(text))).unwrap_err();
+            assert_eq!(refused.code, -32602);
+            assert!(refused.message.contains("must be an object"), "{}", refused.message);
+        }
+        assert!(Meta::of(Some(&raw(r#"{"_meta":null}"#))).is_ok_and(|meta| meta.version.is_none()));
     }
 
     #[test]

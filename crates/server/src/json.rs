@@ -7,7 +7,7 @@ use http::request::Parts;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use store::PageRequest;
-use tool::json_words;
+use tool::json_words::{self, FieldError};
 use utoipa::ToSchema;
 
 /// A JSON body. Unlike axum's, it says where in the body the problem is.
@@ -82,7 +82,10 @@ fn bad_query(text: &str) -> Problem {
     let text = text.split_once("query string: ").map_or(text, |(_, why)| why);
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let (field, why) = text.split_once(": ").filter(|(field, _)| is_name(field)).unwrap_or(("", text));
-    let field_error = json_words::query_field_error(field, why);
+    unfit(json_words::query_field_error(field, why))
+}
+
+fn unfit(field_error: FieldError) -> Problem {
     Problem::bad_request(format!("the query string does not fit: {}", field_error.message))
         .with_errors(vec![tool::Problem::new(field_error.path, field_error.code, field_error.message)])
 }
@@ -151,6 +154,11 @@ pub(crate) const MAX_LIMIT: u32 = 1000;
 /// Which part of a list: `page` from 1, `limit` 50 unless given, at most 1000.
 pub(crate) struct Paging(pub(crate) PageRequest);
 
+fn out_of_range(field: &str, range: &str) -> Problem {
+    let message = format!("'{field}' must be {range}");
+    unfit(FieldError { path: field.to_owned(), code: "Invalid", message })
+}
+
 #[derive(serde::Deserialize)]
 struct PagingQuery {
     page: Option<u32>,
@@ -165,10 +173,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Paging {
         let page = page.unwrap_or(1);
         let limit = limit.unwrap_or(50);
         if page == 0 {
-            return Err(bad_query("page: invalid value: , expected from 1 on"));
+            return Err(out_of_range("page", "from 1 on"));
         }
         if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(bad_query("limit: invalid value: , expected from 1 to 1000"));
+            return Err(out_of_range("limit", &format!("from 1 to {MAX_LIMIT}")));
         }
         Ok(Self(PageRequest { page, limit }))
     }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a person or a key is for. Each role may do what the ones below it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Looks at what is there; calls nothing.
@@ -49,8 +49,27 @@ impl FromStr for Role {
     }
 }
 
+impl<'de> Deserialize<'de> for Role {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        const ALL: [Role; 4] = [Role::Viewer, Role::Caller, Role::Manager, Role::Admin];
+        const WORDS: [&str; 4] = ["viewer", "caller", "manager", "admin"];
+        word(deserializer, &ALL, &WORDS)
+    }
+}
+
+/// One of these by its word. What serde derives would also take an object with the word as a field.
+fn word<'de, D: Deserializer<'de>, T: Copy>(
+    deserializer: D,
+    all: &[T],
+    words: &'static [&'static str],
+) -> std::result::Result<T, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    let found = words.iter().position(|known| *known == word).and_then(|at| all.get(at));
+    found.copied().ok_or_else(|| serde::de::Error::unknown_variant(&word, words))
+}
+
 /// What a key may be used for, where that is less than its role allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Reading: services, tools, audit.
@@ -80,6 +99,12 @@ impl Scope {
             Self::Call => Role::Caller,
             Self::Manage => Role::Manager,
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        word(deserializer, &[Self::Read, Self::Call, Self::Manage], &["read", "call", "manage"])
     }
 }
 
@@ -326,5 +351,24 @@ mod tests {
         assert!(Role::Admin > Role::Manager && Role::Manager > Role::Caller && Role::Caller > Role::Viewer);
         assert_eq!("manager".parse::<Role>().unwrap(), Role::Manager);
         assert!("root".parse::<Role>().unwrap_err().to_string().contains("'root' is no role"));
+    }
+
+    /// A word is a text: nothing else means one.
+    #[test]
+    fn reads_roles_and_scopes_as_they_are_written() {
+        for role in [Role::Viewer, Role::Caller, Role::Manager, Role::Admin] {
+            let written = serde_json::to_string(&role).unwrap();
+            assert_eq!(serde_json::from_str::<Role>(&written).unwrap(), role);
+        }
+        for scope in [Scope::Read, Scope::Call, Scope::Manage] {
+            let written = serde_json::to_string(&scope).unwrap();
+            assert_eq!(serde_json::from_str::<Scope>(&written).unwrap(), scope);
+        }
+        for text in [r#"{"admin":null}"#, r#"["admin"]"#, "3", "null", r#""Admin""#] {
+            assert!(serde_json::from_str::<Role>(text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<Scope>(r#"{"manage":null}"#).is_err());
+        let error = serde_json::from_str::<Role>(r#""manger""#).unwrap_err().to_string();
+        assert!(error.contains("unknown variant `manger`, expected one of `viewer`"), "{error}");
     }
 }

@@ -126,12 +126,12 @@ pub trait Settings: DeserializeOwned + JsonSchema + 'static {
     /// widen it: an allow-list that names the tool covers them.
     const URI_OPTIONS: &'static [&'static str] = &[];
 
-    /// Such settings do something on this machine itself, e.g. start a process, so that only
-    /// those who manage the platform may save them.
+    /// The setting, where one does something on this machine itself, e.g. starts a process, so that only
+    /// those who manage the platform may save it.
     #[must_use]
-    fn is_privileged(settings: &Value) -> bool {
+    fn privileged(settings: &Value) -> Option<&'static str> {
         let _ = settings;
-        false
+        None
     }
 
     /// What such settings lead to beside the service: tools that it calls for its callers.
@@ -170,7 +170,7 @@ pub struct Kind {
     pub has_private_arguments: bool,
     /// Options in URIs of such services, beside those that all have.
     pub uri_options: &'static [&'static str],
-    is_privileged: fn(&Value) -> bool,
+    privileged: fn(&Value) -> Option<&'static str>,
     uses: fn(&Value) -> Vec<Use>,
     schema: fn() -> &'static SettingsSchema,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -191,7 +191,7 @@ impl Kind {
             import: S::IMPORT,
             has_private_arguments: S::HAS_PRIVATE_ARGUMENTS,
             uri_options: S::URI_OPTIONS,
-            is_privileged: S::is_privileged,
+            privileged: S::privileged,
             uses: S::uses,
             schema: SettingsSchema::of::<S>,
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),
@@ -210,10 +210,10 @@ impl Kind {
         with_words(self.settings_schema(), self.words)
     }
 
-    /// Only those who manage the platform may save such settings.
+    /// The setting that only those who manage the platform may save, if there is one among these.
     #[must_use]
-    pub fn is_privileged(&self, settings: &Value) -> bool {
-        (self.is_privileged)(settings)
+    pub fn privileged(&self, settings: &Value) -> Option<&'static str> {
+        (self.privileged)(settings)
     }
 
     /// The tools that such settings lead to.

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 use std::collections::BTreeMap;
 
-/// Stands for a text that is missing or no text. Whoever asks for a name or an address refuses it.
-const UNREADABLE: &str = "\u{0}unreadable\u{0}";
+/// Stand for a text that is missing or no text. Whoever asks for a name or an address refuses them. They differ, so that
+/// what is said of one of them is not said again of the other.
+const UNREADABLE: [&str; 2] = ["\u{0}unreadable\u{0}", "\u{0}not to be read\u{0}"];
 
 /// How often the parser may fail before we give up on the rest.
 const MAX_TRIES: usize = 200;
@@ -40,23 +41,18 @@ pub(crate) fn check_rest<S: DeserializeOwned>(
     complaints: &[Complaint],
     check: impl Fn(S) -> Vec<Problem>,
 ) -> Vec<Problem> {
-    let read = |stand_ins| {
-        let Readable { parsed, replaced } = read(schema, settings, complaints, stand_ins)?;
+    let read = |stand_ins, text| {
+        let Readable { parsed, replaced } = read(schema, settings, complaints, stand_ins, text)?;
         let mut problems = check(parsed);
-        problems.retain(|problem| !replaced.iter().any(|path| is_caused_by(problem, path)));
+        problems.retain(|problem| !replaced.iter().any(|path| problem.is_within(path)));
         Some((problems, replaced.is_empty()))
     };
-    let Some((mut problems, is_all)) = read(BARE) else { return Vec::new() };
+    let Some((mut problems, is_all)) = read(BARE, UNREADABLE[0]) else { return Vec::new() };
     if !problems.is_empty() && !is_all {
-        let others = read(FILLED).map(|(others, _)| others).unwrap_or_default();
+        let others = read(FILLED, UNREADABLE[1]).map(|(others, _)| others).unwrap_or_default();
         problems.retain(|problem| others.contains(problem));
     }
     problems
-}
-
-/// The problem speaks of a place that was replaced, or of what was put there.
-fn is_caused_by(problem: &Problem, replaced: &str) -> bool {
-    problem.is_within(replaced) || problem.message.contains(UNREADABLE)
 }
 
 struct Readable<S> {
@@ -71,6 +67,7 @@ fn read<S: DeserializeOwned>(
     settings: &Value,
     complaints: &[Complaint],
     stand_ins: &[StandIn],
+    text: &str,
 ) -> Option<Readable<S>> {
     let mut settings = settings.clone();
     let mut complaints = complaints.to_vec();
@@ -93,7 +90,7 @@ fn read<S: DeserializeOwned>(
         let tries = tried.entry(pointer.clone()).or_insert(0);
         let stand_in = stand_ins[*tries];
         *tries += 1;
-        put(&mut settings, &pointer, stand_in);
+        put(&mut settings, &pointer, stand_in, text);
         if matches!(stand_in, StandIn::List | StandIn::Object) {
             complaints.extend(schema.complaints(&settings)); // it lacks what it must have
         }
@@ -121,12 +118,12 @@ fn blamed<'a>(open: &[&'a Complaint], at: &str, settings: &Value) -> Option<&'a 
 }
 
 /// Puts a stand-in there. Nothing is taken out of lists: what follows would move.
-fn put(settings: &mut Value, pointer: &str, stand_in: StandIn) {
+fn put(settings: &mut Value, pointer: &str, stand_in: StandIn, text: &str) {
     let value = match stand_in {
         StandIn::Nothing => return take_out(settings, pointer),
-        StandIn::Text => UNREADABLE.into(),
+        StandIn::Text => text.into(),
         StandIn::Number => u32::MAX.into(),
-        StandIn::List => json!([UNREADABLE]),
+        StandIn::List => json!([text]),
         StandIn::Object => json!({}),
     };
     if let Some(place) = settings.pointer_mut(pointer) {

@@ -81,6 +81,8 @@ async fn names_the_field_that_has_a_wrong_type_or_is_unknown() {
         ("keys", json!({ "name": 5 }), "name"),
         ("keys", json!({ "name": "k", "limits": { "calls_per_minute": "many" } }), "limits.calls_per_minute"),
         ("keys", json!({ "name": "k", "limits": { "calls_per_minute": -1 } }), "limits.calls_per_minute"),
+        ("keys", json!({ "name": "k", "limits": { "calls_per_minute": 0 } }), "limits.calls_per_minute"),
+        ("tenants", json!({ "id": "a", "limits": { "concurrent_calls": 0 } }), "limits.concurrent_calls"),
         ("keys", json!({ "name": "k", "scopes": ["call", 3] }), "scopes[1]"),
         ("keys", json!({ "name": "k", "colour": "red" }), "colour"),
         ("keys", json!({ "name": "" }), "name"),

@@ -1,6 +1,9 @@
 //! Calls: validated before anything is sent, answered with content or with an error to act on.
 
 use crate::setup::{api, audited, crm, received};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Method;
 use serde_json::json;
 use std::time::Duration;
 use testkit::{Backend, TestApp, http, on_both_databases};
@@ -11,6 +14,7 @@ on_both_databases! {
     answers_failure_with_an_error_to_act_on
     answers_a_slow_or_dead_service_with_an_error
     cancels_the_call_of_a_client_that_goes_away_and_audits_it
+    tells_an_answer_as_an_event_as_it_is_written
 }
 
 /// HT-5.1, HT-5.3, HT-5.4, HD-6
@@ -118,4 +122,24 @@ async fn cancels_the_call_of_a_client_that_goes_away_and_audits_it(backend: Back
     assert!(begun.elapsed() < Duration::from_secs(60), "the call did not run to its end");
     assert!(record["duration_us"].as_i64().unwrap() < 100_000_000, "{record}");
     app.call("api://crm/ping", json!({})).await.is(200);
+}
+
+/// Numbers that no type of ours holds, and white space, are the same in the last event as in the answer.
+async fn tells_an_answer_as_an_event_as_it_is_written(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let written = "{\"n\": 12345678901234567890123, \r\n \"e\": 1E400, \"f\": 1.50}";
+    let base64 = STANDARD.encode(written).replace('=', "%3D").replace('+', "%2B");
+    let endpoint = format!("/raw?type=application/json&base64={base64}");
+    let mut service = crm(&upstream);
+    service["tools"] = json!([{ "id": "exact", "description": "Exact", "endpoint": endpoint }]);
+    app.service(service).await;
+    let body = json!({ "uri": "api://crm/exact", "arguments": {} });
+    let plain = app.post("call", body.clone()).await.is(200).text;
+    assert!(plain.contains("12345678901234567890123") && plain.contains("1E400"), "{plain}");
+    let request = app.request(Method::POST, "call").header("accept", "text/event-stream").json(&body);
+    let events = request.send().await.unwrap().text().await.unwrap();
+    let end = events.split("event: end\n").nth(1).unwrap_or_else(|| panic!("{events}"));
+    let data: Vec<_> = end.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    assert_eq!(data, [plain.replace(['\r', '\n'], "")], "{events}");
 }

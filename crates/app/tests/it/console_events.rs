@@ -126,6 +126,15 @@ async fn tells_each_who_listens_only_what_it_may_know(backend: Backend) {
     assert_eq!(call["tool"], "crm__ping", "the admin's call is not told");
     let changed = of_changes.until("changed", |_| true).await;
     assert_eq!(changed["id"], Value::Null, "{changed}");
+    // A flow that is not on somebody's list has no name for them.
+    let narrow = app.with_key(json!({ "name": "v", "role": "viewer", "allow": ["crm__ping"] })).await;
+    let mut of_narrow = Events::open(&narrow, "topics=changed", None).await;
+    app.post("flows", json!({ "id": "hidden", "source": "nodes: {a: {with: 1}}" })).await.is(201);
+    app.post("flows/hidden/publish", json!({})).await.is(200);
+    for _ in 0..2 {
+        let changed = of_narrow.until("changed", |data| data["kind"] == "flows").await;
+        assert_eq!(changed["id"], Value::Null, "{changed}");
+    }
     // Whoever loses the key hears nothing more.
     app.delete(&format!("keys/{}", key.string("id"))).await.is(204);
     while events.next().await.is_some() {}

@@ -7,6 +7,7 @@ use testkit::{Backend, Client, Reply, TestApp, http, on_both_databases};
 on_both_databases! {
     keeps_restricted_managers_within_what_they_hold
     lets_nobody_edit_who_holds_more
+    lets_those_with_a_unit_make_instances_of_their_own
     lets_nobody_make_something_else_of_what_its_list_names
     records_management_with_who_what_before_and_after
     keeps_records_of_management_apart_from_those_of_calls
@@ -59,6 +60,15 @@ async fn keeps_restricted_managers_within_what_they_hold(backend: Backend) {
         refused(manager.patch(&own, json!({ field: value.clone() })).await, field);
         refused(manager.patch(&child, json!({ field: value })).await, field);
     }
+    // A limit of 0 is none that is missing.
+    for limits in [
+        json!({ "calls_per_minute": 0, "concurrent_calls": 2 }),
+        json!({ "calls_per_minute": 60, "concurrent_calls": 0 }),
+    ] {
+        let reply = manager.post("keys", with("limits", limits.clone())).await;
+        reply.is_problem(422, "VALIDATION_FAILED");
+        manager.patch(&own, json!({ "limits": limits })).await.is_problem(422, "VALIDATION_FAILED");
+    }
     refused(manager.patch(&own, json!({ "expires_at": null })).await, "expires_at");
     refused(manager.post("keys", with("role", json!("admin"))).await, "role");
     manager
@@ -82,6 +92,33 @@ async fn keeps_restricted_managers_within_what_they_hold(backend: Backend) {
         "scopes",
     );
     manage_only.post("keys", json!({ "name": "c", "role": "manager", "scopes": ["manage"] })).await.is(201);
+    let reply = manage_only.post("mcp", json!({ "name": "door" })).await.is_problem(403, "FORBIDDEN");
+    assert!(reply.string("detail").contains("its scopes are manage"), "{}", reply.text);
+}
+
+/// An instance works for the unit of whoever made it, so that nothing is gained by it; one of somebody else may work for
+/// another unit.
+async fn lets_those_with_a_unit_make_instances_of_their_own(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let ada = app.with_key(json!({ "name": "ada", "role": "manager", "bu_code": "east" })).await;
+    let own = ada.post("mcp", json!({ "name": "door" })).await.is(201);
+    let own = format!("mcp/id/{}", own.string("id"));
+    ada.patch(&own, json!({ "name": "my door" })).await.is(200);
+    ada.post(&format!("{own}/rotate-key"), json!({})).await.is(200);
+    let other = app.post("mcp", json!({ "name": "theirs" })).await.is(201);
+    let other = format!("mcp/id/{}", other.string("id"));
+    for reply in [
+        ada.post(&format!("{other}/rotate-key"), json!({})).await,
+        ada.post(&format!("{other}/bindings"), json!({ "bindings": [] })).await,
+        ada.patch(&other, json!({ "name": "mine" })).await,
+        ada.delete(&other).await,
+    ] {
+        let reply = reply.is_problem(403, "FORBIDDEN");
+        assert!(reply.string("detail").contains("another unit than 'east'"), "{}", reply.text);
+    }
+    // A person without a unit works for all of them.
+    let user = json!({ "username": "eve", "password": "long enough" });
+    refused(ada.post("users", user).await, "bu_code");
 }
 
 async fn lets_nobody_edit_who_holds_more(backend: Backend) {

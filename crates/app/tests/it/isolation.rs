@@ -86,6 +86,11 @@ async fn deletes_a_tenant_with_everything_in_it(backend: Backend) {
     acme.post("services", crm(&upstream)).await.is(201);
     app.patch("tenants/acme", json!({ "status": "disabled" })).await.is(200);
     acme.get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+    for path in ["keys", "services", "users", "mcp/tools"] {
+        app.get(&format!("{path}?tenant_id=nonesuch")).await.is_problem(404, "NOT_FOUND");
+    }
+    // One that is disabled is there.
+    app.get("keys?tenant_id=acme").await.is(200);
     app.post("mcp/tools/call?tenant_id=acme", json!({ "name": "crm__ping" }))
         .await
         .is_problem(404, "TOOL_NOT_FOUND");

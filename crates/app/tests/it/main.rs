@@ -54,6 +54,7 @@ mod instructions;
 mod isolation;
 mod keyless;
 mod keys;
+mod listed;
 mod lists;
 mod login;
 mod logs;

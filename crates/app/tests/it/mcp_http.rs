@@ -223,3 +223,36 @@ async fn a_session_hears_logs_down_to_the_level_that_it_set() {
     assert!(!answer.contains("notifications/message") && answer.contains("\"id\":7"), "{answer}");
     assert!(called(&loud).await.contains("notifications/message"));
 }
+
+/// The header names what the body calls, whatever else stands in the body: otherwise what looks at headers alone would be
+/// passed by.
+#[tokio::test]
+async fn the_header_and_the_body_name_the_same_whatever_stands_beside_it() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(crm(&upstream)).await;
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let ask = async |method: &str, name: Option<&str>, params: &str| {
+        let mut request = app.request(Method::POST, "/mcp").header("accept", ACCEPT);
+        request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", method);
+        if let Some(name) = name {
+            request = request.header("mcp-name", name);
+        }
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{meta},{params}}}}}"#);
+        send(request.header("content-type", "application/json").body(body)).await
+    };
+    for (method, name, params, code) in [
+        ("tools/call", Some("crm__fail"), r#""name":"crm__ping","uri":5"#, -32020),
+        ("tools/call", None, r#""name":"crm__ping","uri":5"#, -32020),
+        ("tools/call", Some("crm__ping"), r#""name":"crm__fail","name":"crm__ping""#, -32602),
+        ("tools/call", Some("crm__ping"), r#""name":"crm__ping","name":"crm__fail""#, -32602),
+        ("resources/read", Some("res://a"), r#""uri":"res://b","name":5"#, -32020),
+        ("prompts/get", Some("a"), r#""name":"b","taskId":1"#, -32020),
+    ] {
+        let reply = ask(method, name, params).await.is(400);
+        assert_eq!(reply.body["error"]["code"], code, "{params}: {}", reply.text);
+    }
+    assert!(upstream.requests().is_empty(), "nothing was called");
+    ask("tools/call", Some("crm__ping"), r#""name":"crm__ping","uri":5,"arguments":{}"#).await.is(200);
+    assert_eq!(upstream.requests().len(), 1);
+}

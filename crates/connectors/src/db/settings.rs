@@ -144,9 +144,10 @@ impl tool::Settings for Settings {
     const HAS_USER_TOOLS: bool = true;
 
     /// A file of this machine is for those who manage it.
-    fn is_privileged(settings: &Value) -> bool {
-        settings["db_type"] == "sqlite"
-            && settings.get("connection_string").is_some_and(|path| !path.is_null())
+    fn privileged(settings: &Value) -> Option<&'static str> {
+        let is_file = settings["db_type"] == "sqlite"
+            && settings.get("connection_string").is_some_and(|path| !path.is_null());
+        is_file.then_some("connection_string")
     }
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {

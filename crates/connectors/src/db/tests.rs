@@ -128,7 +128,7 @@ fn only_a_named_file_is_privileged() {
         (json!({ "db_type": "sqlite" }), false),
         (json!({ "db_type": "postgresql", "connection_string": "postgres://u@h/d" }), false),
     ] {
-        assert_eq!(Settings::is_privileged(&settings), is_privileged, "{settings}");
+        assert_eq!(Settings::privileged(&settings).is_some(), is_privileged, "{settings}");
     }
 }
 

@@ -72,7 +72,8 @@ fn stated(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -> Error {
         Failure::AddressRefused(_) => Error::denied(redact(target, &text)).because(Reason::AddressRefused),
         Failure::Rpc(rpc) => of_rpc(target, rpc),
         Failure::Timeout => Error::timeout(format!(
-            "the MCP server '{name}' did not answer in time; give it more with its 'timeout', if the caller can wait that long"
+            "the MCP server '{name}' did not answer in time; a call has as much of it as its own 'timeout' says, and no more than the \
+             server's 'timeout'"
         ))
         .because(Reason::ServiceTimedOut),
         Failure::Cancelled => Error::cancelled("the caller cancelled the call"),

@@ -184,8 +184,9 @@ impl tool::Settings for Settings {
         &[super::words::WORDS, crate::shared::words::SHARED];
 
     /// Whoever writes a command runs it here, and whoever names a login uses it.
-    fn is_privileged(settings: &Value) -> bool {
-        ["command", "login_file"].iter().any(|key| settings.get(key).is_some_and(|value| !value.is_null()))
+    fn privileged(settings: &Value) -> Option<&'static str> {
+        let is_given = |key: &&str| settings.get(*key).is_some_and(|value| !value.is_null());
+        ["command", "login_file"].into_iter().find(is_given)
     }
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {

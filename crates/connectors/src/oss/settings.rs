@@ -131,8 +131,8 @@ impl tool::Settings for Settings {
         &[super::words::WORDS, crate::shared::words::SHARED];
 
     /// A folder of this machine is for those who manage it.
-    fn is_privileged(settings: &Value) -> bool {
-        settings.get("root").is_some_and(|root| !root.is_null())
+    fn privileged(settings: &Value) -> Option<&'static str> {
+        settings.get("root").filter(|root| !root.is_null()).map(|_| "root")
     }
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {

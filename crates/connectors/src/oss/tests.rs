@@ -113,7 +113,7 @@ fn only_a_named_folder_is_privileged() {
         (json!({}), false),
         (json!({ "provider": "s3" }), false),
     ] {
-        assert_eq!(Settings::is_privileged(&settings), is_privileged, "{settings}");
+        assert_eq!(Settings::privileged(&settings).is_some(), is_privileged, "{settings}");
     }
     let error = Kind::of::<Settings>().open(json!({}), &Env::default()).err().unwrap();
     assert!(error.to_string().contains("root"), "{error}");

@@ -181,8 +181,8 @@ impl tool::Settings for Settings {
     const IMPORT: Option<tool::Import> = Some(super::grpc::import::IMPORT);
 
     /// Who runs in a cluster may do what its pod may.
-    fn is_privileged(settings: &Value) -> bool {
-        settings["discovery"]["in_cluster"] == true
+    fn privileged(settings: &Value) -> Option<&'static str> {
+        (settings["discovery"]["in_cluster"] == true).then_some("discovery.in_cluster")
     }
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {

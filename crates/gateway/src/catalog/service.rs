@@ -156,7 +156,7 @@ impl Service {
         self.report.load_full()
     }
 
-    /// Why it did not say what it offers when it was last asked, or could not be reached after that.
+    /// Why it did not say what it offers when it was last asked, or failed when it was looked at or called after that.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let unlisted = self.failure.load().as_deref().map(|failure| failure.message.clone());
@@ -173,6 +173,18 @@ impl Service {
                 _ => return,
             },
         };
+        self.found(why);
+    }
+
+    /// Remembers what came of asking whether it can be reached: there is no call that a failure could be about.
+    pub(crate) fn probed(&self, outcome: &Result<()>) {
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::Cancelled => {}
+            outcome => self.found(outcome.as_ref().err().map(|error| Arc::new(error.message().to_owned()))),
+        }
+    }
+
+    fn found(&self, why: Option<Arc<String>>) {
         if why.is_some() == self.unreached.load().is_some() {
             return;
         }

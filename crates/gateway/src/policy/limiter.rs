@@ -23,6 +23,11 @@ pub struct Limiter {
     concurrency: Option<Arc<Semaphore>>,
 }
 
+/// Nothing may be called. Nobody can set this any more; where it is stored, it is no way around a limit.
+fn is_none_at_all(limits: Limits) -> bool {
+    limits.calls_per_minute == Some(0) || limits.concurrent_calls == Some(0)
+}
+
 /// Lets a call go on; its place is free again when this is dropped.
 #[derive(Debug, Default)]
 pub struct Permit {
@@ -43,7 +48,7 @@ impl Limiter {
     pub fn new(limits: Limits) -> Option<Self> {
         let rate = limits.calls_per_minute.and_then(NonZeroU32::new);
         let concurrency = limits.concurrent_calls.filter(|&count| count > 0);
-        if rate.is_none() && concurrency.is_none() {
+        if rate.is_none() && concurrency.is_none() && !is_none_at_all(limits) {
             return None;
         }
         Some(Self {
@@ -88,6 +93,11 @@ impl Limiter {
     pub(super) fn count(&self, whose: &str) -> Result<()> {
         let age_ms = self.made.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self.last_use_ms.store(age_ms, Ordering::Relaxed);
+        if is_none_at_all(self.limits) {
+            let message =
+                format!("{whose} may make no calls: a limit of it is 0; set another, or leave it out");
+            return Err(Error::denied(message));
+        }
         if let Some(rate) = &self.rate {
             rate.check().map_err(|until| {
                 let count = self.limits.calls_per_minute.unwrap_or_default();
@@ -132,6 +142,20 @@ mod tests {
         drop(place);
         assert!(limiter.is_idle(later));
         assert!(!limiter.is_idle(Instant::now()));
+    }
+
+    /// A limit of 0 is none that is missing.
+    #[test]
+    fn lets_nobody_in_whose_limit_is_0() {
+        for limits in [
+            Limits { concurrent_calls: Some(0), calls_per_minute: None },
+            Limits { concurrent_calls: None, calls_per_minute: Some(0) },
+            Limits { concurrent_calls: Some(5), calls_per_minute: Some(0) },
+        ] {
+            let limiter = Limiter::new(limits).unwrap();
+            assert!(limiter.admit("k").unwrap_err().to_string().contains("a limit of it is 0"));
+            assert!(limiter.count("k").is_err());
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Snapshots: what is listed, and what a reload does to calls.
 
 use crate::support::*;
-use gateway::TenantDefinition;
+use gateway::{ServiceDefinition, TenantDefinition};
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tool::{ErrorKind, Limits};
 
@@ -130,4 +131,49 @@ async fn a_tenants_limit_holds_across_its_callers_and_reloads() {
     let error = world.call("m__say", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::RateLimited);
     assert!(error.message().contains("this tenant may make 2 calls a minute"), "{error}");
+}
+
+/// The first second tenant closes private addresses to the services of the first. Those of whoever runs the server may go
+/// anywhere all the same: nothing changes for them, and nothing they remember is lost.
+#[tokio::test]
+async fn leaves_the_owners_services_alone_where_another_rule_holds_for_the_tenants() {
+    let world = World::new();
+    let load = async |may_use_private_network| {
+        let of_owner = |id: &str, settings| ServiceDefinition { is_trusted: true, ..service(id, settings) };
+        let own = of_owner("own", json!({}));
+        let says = of_owner("says", json!({ "allow_private_network": true }));
+        let definition = TenantDefinition {
+            id: "acme".parse().unwrap(),
+            limits: Limits::default(),
+            may_use_private_network,
+            services: vec![own, says, service("theirs", json!({}))],
+            tools: vec![],
+            instances: vec![],
+            tool_search: None,
+        };
+        world.gateway.load(definition).await;
+        let catalog = world.gateway.catalog().tenant(&"acme".parse().unwrap()).unwrap();
+        ["own", "says", "theirs"].map(|id| catalog.service("memory", id).unwrap().clone())
+    };
+    let before = load(true).await;
+    let after = load(false).await;
+    let is_same: Vec<_> = before.iter().zip(&after).map(|(a, b)| Arc::ptr_eq(a, b)).collect();
+    assert_eq!(is_same, [true, false, false]);
+}
+
+/// Whoever presses "test" and reads why it failed finds the service failing behind that, for whatever reason.
+#[tokio::test]
+async fn a_service_is_failing_behind_any_test_that_failed() {
+    for (test, is_well) in [("", true), ("timeout", false), ("denied", false), ("upstream", false)] {
+        let world = World::with(vec![service("m", json!({ "test": test }))]).await;
+        let tenant = "acme".parse().unwrap();
+        let catalog = world.gateway.catalog().tenant(&tenant).unwrap();
+        let failure = || catalog.service("memory", "m").unwrap().failure();
+        assert_eq!(failure(), None);
+        assert_eq!(world.gateway.health(&tenant, "memory", "m").await.is_ok(), is_well);
+        assert_eq!(failure().is_none(), is_well, "{test}: {:?}", failure());
+        // A call that comes through says that it is there again.
+        assert!(world.call("m__say", json!({})).await.is_ok());
+        assert_eq!(failure(), None);
+    }
 }

@@ -38,6 +38,9 @@ pub struct MemorySettings {
     /// Why it cannot say what it offers.
     #[serde(default)]
     broken: Option<String>,
+    /// How a test of it fails.
+    #[serde(default)]
+    test: String,
 }
 
 impl Settings for MemorySettings {
@@ -134,7 +137,12 @@ impl Connector for Memory {
     }
 
     async fn health(&self, _: &Context) -> Result<()> {
-        Ok(())
+        match self.0.test.as_str() {
+            "timeout" => Err(Error::timeout("nobody answers")),
+            "denied" => Err(Error::denied("nobody may")),
+            "upstream" => Err(Error::upstream("somebody says no")),
+            _ => Ok(()),
+        }
     }
 }
 

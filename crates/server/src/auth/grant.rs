@@ -62,11 +62,26 @@ impl Grant {
     pub(crate) fn must_cover_all(&self, other: &Self, what: &str) -> Result<()> {
         match self.missing_for(other) {
             None => Ok(()),
-            Some(("role", message)) => Err(Problem::beyond("role", message)),
-            Some(_) => Err(Problem::forbidden(format!(
-                "{what} has no allow-list, no limits and no end, and your key has; use a key without them"
-            ))),
+            Some((field @ ("role" | "bu_code"), message)) => Err(Problem::beyond(field, message)),
+            Some((field, _)) => Err(Problem::forbidden(self.held_back(field, what))),
         }
+    }
+
+    /// What those have who have no such field, and this one has not.
+    fn held_back(&self, field: &str, what: &str) -> String {
+        let (theirs, own) = match field {
+            "scopes" => {
+                let own: Vec<_> = self.scopes.iter().copied().map(name_of).collect();
+                let own = own.join(", ");
+                return format!(
+                    "{what} may do what your key may not (its scopes are {own}); use a key without scopes"
+                );
+            }
+            "allow" => ("no allow-list", "an allow-list"),
+            "limits" => ("no limits", "limits"),
+            _ => ("no end", "an end"),
+        };
+        format!("{what} has {theirs}, and your key has {own}; use a key without")
     }
 
     fn missing_for(&self, other: &Self) -> Option<(&'static str, String)> {

@@ -30,7 +30,7 @@ use owners::Owners;
 use runtime::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use store::{KeyHash, Status, Store, User};
+use store::{Instance, KeyHash, Status, Store, User};
 use token::Tokens;
 use tokio::sync::watch;
 use tool::{
@@ -262,10 +262,23 @@ impl SignedIn {
         )))
     }
 
-    /// May make MCP instances and say what they offer: whoever has an instance's key has no limits.
+    /// May make MCP instances and say what they offer: whoever has an instance's key has no limits. An instance works
+    /// for the unit of whoever made it.
     pub(crate) fn may_make_instances(&self) -> Result<()> {
         self.may_make_tools()?;
-        self.holds().must_cover_all(&Grant::of_instance(), "the key of an MCP instance")
+        let instance = Grant { bu_code: self.caller.bu_code.clone(), ..Grant::of_instance() };
+        self.holds().must_cover_all(&instance, "the key of an MCP instance")
+    }
+
+    /// May change an instance, which works for the unit of its owner: who is bound to one changes their own alone.
+    pub(crate) fn may_change_instance(&self, instance: &Instance) -> Result<()> {
+        self.may_make_instances()?;
+        match &self.caller.bu_code {
+            Some(unit) if instance.owner != self.caller.identity.id() => Err(Problem::forbidden(format!(
+                "this MCP instance is somebody else's and may work for another unit than '{unit}', your own; ask its owner"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The id of those who only call, and see only what is their own. Viewers look at everything
@@ -334,6 +347,10 @@ impl FromRequestParts<Shared> for SignedIn {
         if let Some(id) = tenant_id {
             let id = id.parse().map_err(|_| Problem::not_found("tenant"))?;
             signed_in.tenant = signed_in.tenant_or(Some(id))?;
+            // One that is disabled is not loaded, and there all the same.
+            if state.gateway.catalog().tenant(&signed_in.tenant).is_none() {
+                state.store.tenants().get(&signed_in.tenant).await?;
+            }
         }
         Ok(signed_in)
     }

@@ -1,6 +1,6 @@
 //! `/agents`: which there are for a caller, and asking one.
 
-use super::call::{CallResult, Trace, context, respond, result_of, start};
+use super::call::{CallResult, RunState, Trace, context, respond, result_of, start};
 use super::runs::events::follow_run;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -10,9 +10,10 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool::uri::Options;
@@ -77,7 +78,7 @@ pub(super) struct Ask {
 /// Asks an agent: 200 with its answer when the run has ended, else 202 with where it stands. With
 /// `Accept: text/event-stream` its steps and its text are told meanwhile.
 #[utoipa::path(post, path = "/agents/{id}/runs", tag = "agents", params(("id" = String, Path)), request_body = Ask,
-    responses((status = 200, body = CallResult), (status = 202, body = CallResult), (status = 403), (status = 404),
+    responses((status = 200, content((CallResult = "application/json"), (String = "text/event-stream"))), (status = 202, body = CallResult), (status = 403), (status = 404),
         (status = 422), (status = 429)))]
 pub(super) async fn ask(
     State(state): State<Shared>,
@@ -119,7 +120,7 @@ async fn started(
     let waiting = Context { request_id: tool::new_id(), cancel: CancellationToken::new(), ..cx.clone() };
     let by_itself = uri.with_options(Options { is_async: Some(true), ..Options::default() });
     let begun = called(state, cx, by_itself, arguments).await?;
-    let run: Option<RunId> = begun["structuredContent"]["run"].as_str().and_then(|run| run.parse().ok());
+    let run: Option<RunId> = RunState::of(&begun).run.and_then(|run| run.parse().ok());
     let Some(run) = run else { return Ok(answered(begun)) };
     if let Some(listener) = listener {
         let run = state.store.runs().get(&waiting.tenant, &run).await?;
@@ -132,18 +133,17 @@ async fn started(
     called(state, waiting.for_at_most(Duration::from_secs(seconds)), uri, arguments).await.map(answered)
 }
 
-/// The result of a call.
-async fn called(state: &Shared, cx: Context, uri: Uri, arguments: Box<RawValue>) -> Result<Value> {
-    let result = result_of(start(state, cx, Target::Uri(uri), Some(arguments)).await?)?;
-    Ok(serde_json::from_str(&result).unwrap_or_default())
+/// The result of a call, as it is written.
+async fn called(state: &Shared, cx: Context, uri: Uri, arguments: Box<RawValue>) -> Result<String> {
+    result_of(start(state, cx, Target::Uri(uri), Some(arguments)).await?)
 }
 
 /// A run that has not ended is an answer that is not there yet.
-fn answered(result: Value) -> Response {
+fn answered(result: String) -> Response {
     let goes_on = matches!(
-        result["structuredContent"]["state"].as_str(),
+        RunState::of(&result).state.as_deref(),
         Some("queued" | "running" | "waiting" | "paused" | "cancelling")
     );
     let status = if goes_on { StatusCode::ACCEPTED } else { StatusCode::OK };
-    (status, Answer(result)).into_response()
+    (status, [(CONTENT_TYPE, "application/json")], result).into_response()
 }

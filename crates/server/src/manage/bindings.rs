@@ -1,6 +1,6 @@
 //! `/mcp/id/{mcp_id}/bindings` and `/mcp/…/tools`: which Tools an MCP instance offers.
 
-use super::instances::find;
+use super::instances::{find, find_to_change};
 use super::time;
 use super::tools;
 use super::words;
@@ -94,8 +94,7 @@ pub(super) async fn create(
     Path(id): Path<InstanceId>,
     Json(body): Json<Bind>,
 ) -> Result<(StatusCode, Answer<Page<BoundTool>>)> {
-    signed_in.may_make_instances()?;
-    find(&state, &signed_in, &id).await?;
+    find_to_change(&state, &signed_in, &id).await?;
     if !(1..=MAX_BINDINGS).contains(&body.bindings.len()) {
         let message = format!("'bindings' must hold 1 to {MAX_BINDINGS} tools");
         return Err(Problem::invalid_field("bindings", message));
@@ -124,8 +123,7 @@ pub(super) async fn update(
     Path((id, tool)): Path<(InstanceId, ToolId)>,
     Json(body): Json<BindingUpdate>,
 ) -> Result<Answer<BoundTool>> {
-    signed_in.may_make_instances()?;
-    find(&state, &signed_in, &id).await?;
+    find_to_change(&state, &signed_in, &id).await?;
     let binding = state.store.instances().switch(&signed_in.tenant, &id, &tool, body.status.into()).await?;
     state.reload.catch_up().await;
     let tool = state.store.tools().get(&signed_in.tenant, &tool).await?;
@@ -142,8 +140,7 @@ pub(super) async fn delete(
     signed_in: SignedIn,
     Path((id, tool)): Path<(InstanceId, ToolId)>,
 ) -> Result<StatusCode> {
-    signed_in.may_make_instances()?;
-    find(&state, &signed_in, &id).await?;
+    find_to_change(&state, &signed_in, &id).await?;
     state.store.instances().unbind(&signed_in.tenant, &id, &tool).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)

@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, Door, Error, Events, Inspection, Outcome, Output, Request, Scope, Target};
+use tool::{
+    Arguments, Context, Door, Error, Events, Fields, Inspection, Outcome, Output, Request, Scope, Target,
+};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -49,8 +51,18 @@ pub(super) struct CallResult {
     is_error: bool,
     /// What kind of failure it was.
     error: Option<CallError>,
+    /// The call goes on: ask its `flow_run`, or `GET /runs/{id}`.
+    #[schema(required = false)]
+    task: Option<StartedTask>,
     /// What was sent and what came back, where somebody asked with `inspect`.
     inspection: Option<InspectionView>,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents what is written where a call goes on")]
+pub(super) struct StartedTask {
+    /// The id of the run.
+    id: String,
 }
 
 #[derive(Deserialize)]
@@ -62,7 +74,8 @@ pub(super) struct CallQuery {
 /// Calls a tool by its URI; with `Accept: text/event-stream` its events come first, and what came of it as the last.
 #[utoipa::path(post, path = "/call", tag = "calls", request_body = CallByUri,
     params(("inspect" = Option<bool>, Query, description = "Also tell where the time went, and managers what was sent and what came back")),
-    responses((status = 200, body = CallResult), (status = 400), (status = 404), (status = 422)))]
+    responses((status = 200, content((CallResult = "application/json"), (String = "text/event-stream"))), (status = 400),
+        (status = 404), (status = 422)))]
 pub(super) async fn call(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -175,6 +188,23 @@ pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
         }
         Err(error) => failure(&error),
     })
+}
+
+/// Which run a result is of, and where that stands. The result itself is handed on as it is written.
+#[derive(Debug, Default)]
+pub(super) struct RunState {
+    pub(super) run: Option<String>,
+    pub(super) state: Option<String>,
+}
+
+impl RunState {
+    pub(super) fn of(result: &str) -> Self {
+        let fields = |text| serde_json::from_str::<Fields<'_>>(text).unwrap_or_default();
+        let Some(answer) = fields(result).get("structuredContent") else { return Self::default() };
+        let answer = fields(answer.get());
+        let text = |name| serde_json::from_str(answer.get(name)?.get()).ok();
+        Self { run: text("run"), state: text("state") }
+    }
 }
 
 fn failure(error: &Error) -> String {

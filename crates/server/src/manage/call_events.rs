@@ -1,6 +1,6 @@
 //! A call as a stream of events: what it does, what it writes, and how it ended.
 
-use super::call::result_of;
+use super::call::{RunState, result_of};
 use super::runs::agent_events::{Names, told};
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use futures::stream;
 use http::HeaderMap;
 use http::header::ACCEPT;
+use mcp::one_line;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use tokio::sync::OwnedSemaphorePermit;
@@ -67,7 +68,7 @@ pub(super) async fn follow(
     let rest = stream::unfold(followed, |mut followed| async move {
         let event = match followed.next().await {
             Ok(event) => event?,
-            Err(problem) => followed.end(&json!({ "isError": true, "error": problem.told() })),
+            Err(problem) => followed.end(json!({ "isError": true, "error": problem.told() }).to_string()),
         };
         Some((Ok::<_, Infallible>(event), followed))
     });
@@ -86,8 +87,7 @@ impl Followed {
                 }
             }
             if let Some(ended) = self.ended.take() {
-                let result: Value = serde_json::from_str(&result_of(ended)?).unwrap_or_default();
-                return Ok(Some(self.end(&result)));
+                return Ok(Some(self.end(result_of(ended)?)));
             }
             let Some(calling) = &mut self.calling else { return Ok(None) };
             let ended = tokio::select! {
@@ -147,18 +147,16 @@ impl Followed {
     }
 
     /// The last event. That of a run which goes on stands where whoever comes back goes on.
-    fn end(&mut self, result: &Value) -> Event {
-        let state = result["structuredContent"]["state"].as_str();
-        let goes_on = state.is_some_and(|state| ["queued", "running", "waiting", "paused"].contains(&state));
+    fn end(&mut self, result: String) -> Event {
+        let state = RunState::of(&result).state;
+        let goes_on = matches!(state.as_deref(), Some("queued" | "running" | "waiting" | "paused"));
         match (goes_on, &self.kept) {
-            (true, Some(_)) => self.event("end", result),
+            (true, Some(_)) => {}
             // It had no journal until now: whoever follows it hears all of it.
-            (true, None) => {
-                self.number = 0;
-                self.event("end", result)
-            }
-            (false, _) => self.numbered("end", result),
+            (true, None) => self.number = 0,
+            (false, _) => self.number += 1,
         }
+        self.written("end", result)
     }
 
     fn numbered(&mut self, name: &str, data: &Value) -> Event {
@@ -167,6 +165,11 @@ impl Followed {
     }
 
     fn event(&self, name: &str, data: &Value) -> Event {
-        Event::default().event(name).id(self.number.to_string()).data(data.to_string())
+        self.written(name, data.to_string())
+    }
+
+    /// An event whose data are JSON that stays as it is written.
+    fn written(&self, name: &str, data: String) -> Event {
+        Event::default().event(name).id(self.number.to_string()).data(one_line(data))
     }
 }

@@ -155,8 +155,7 @@ pub(super) async fn update(
     Path(id): Path<InstanceId>,
     Json(body): Json<Update>,
 ) -> Result<Answer<InstanceView>> {
-    signed_in.may_make_instances()?;
-    find(&state, &signed_in, &id).await?;
+    find_to_change(&state, &signed_in, &id).await?;
     if let Some(name) = &body.name {
         check_name("name", name)?;
     }
@@ -176,8 +175,7 @@ pub(super) async fn delete(
     signed_in: SignedIn,
     Path(id): Path<InstanceId>,
 ) -> Result<StatusCode> {
-    signed_in.may_make_instances()?;
-    find(&state, &signed_in, &id).await?;
+    find_to_change(&state, &signed_in, &id).await?;
     state.store.instances().delete(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
@@ -191,8 +189,7 @@ pub(super) async fn rotate_key(
     signed_in: SignedIn,
     Path(id): Path<InstanceId>,
 ) -> Result<Answer<NewInstanceView>> {
-    signed_in.may_make_instances()?;
-    find(&state, &signed_in, &id).await?;
+    find_to_change(&state, &signed_in, &id).await?;
     let (instance, key) = state.store.instances().rotate_key(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;
     Ok(Answer(NewInstanceView::new(instance, &key)))
@@ -205,4 +202,10 @@ pub(super) async fn find(state: &Shared, signed_in: &SignedIn, id: &InstanceId) 
         return Err(Problem::not_found("MCP instance"));
     }
     Ok(instance)
+}
+
+/// The instance, if this caller may change it.
+pub(super) async fn find_to_change(state: &Shared, signed_in: &SignedIn, id: &InstanceId) -> Result<()> {
+    signed_in.may_make_instances()?;
+    signed_in.may_change_instance(&find(state, signed_in, id).await?)
 }

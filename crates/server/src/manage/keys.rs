@@ -1,6 +1,6 @@
 //! `/keys`: what programs sign in with. A key is shown once and stored as a hash.
 
-use super::tenants::LimitsView;
+use super::tenants::{LimitsView, check_limits};
 use super::time;
 use super::users::check_name;
 use super::words;
@@ -166,6 +166,7 @@ pub(super) async fn create(
     let tenant = signed_in.tenant_or(body.tenant)?;
     check_name("name", &body.name)?;
     check_allow(&body.allow)?;
+    check_limits(Some(&body.limits))?;
     if let Some(bu_code) = &body.bu_code {
         check_name("bu_code", bu_code)?;
     }
@@ -250,6 +251,7 @@ pub(super) async fn update(
         check_name("bu_code", bu_code)?;
     }
     check_allow(body.allow.as_deref().unwrap_or_default())?;
+    check_limits(body.limits.as_ref())?;
     // One that has passed is a way to end a key.
     let expires_at = match body.expires_at {
         Some(Some(text)) => Some(Some(time::parse("expires_at", &text)?)),

@@ -34,10 +34,27 @@ pub(super) struct McpToolPage {
 #[expect(dead_code, reason = "documents what is streamed")]
 pub(super) struct McpTool {
     name: String,
+    #[schema(required = false)]
     description: String,
     /// JSON Schema of the arguments.
     #[schema(rename = "inputSchema", value_type = Object)]
     input_schema: Value,
+    /// JSON Schema of the structured answer.
+    #[schema(rename = "outputSchema", value_type = Object, required = false)]
+    output_schema: Value,
+    /// A name for people.
+    #[schema(required = false)]
+    title: String,
+    /// What the tool does to the world, as it says itself.
+    #[schema(value_type = Object, required = false)]
+    annotations: Value,
+    /// Whether it can be called as a task.
+    #[schema(value_type = Object, required = false)]
+    execution: Value,
+    #[schema(value_type = Vec<Object>, required = false)]
+    icons: Value,
+    #[schema(rename = "_meta", value_type = Object, required = false)]
+    meta: Value,
 }
 
 /// Lists the tools the caller may use.

@@ -44,8 +44,10 @@ pub(super) struct TenantView {
 #[expect(dead_code, reason = "documents tool::Limits, which knows nothing of OpenAPI")]
 pub(super) struct LimitsView {
     /// Calls begun within a minute.
+    #[schema(minimum = 1)]
     calls_per_minute: Option<u32>,
     /// Calls under way at the same time.
+    #[schema(minimum = 1)]
     concurrent_calls: Option<u32>,
 }
 
@@ -171,6 +173,7 @@ pub(super) async fn create(
     let name = body.name.unwrap_or_else(|| body.id.to_string());
     check_name("name", &name)?;
     check_quota(body.table_quota_bytes)?;
+    check_limits(Some(&body.limits))?;
     let new = NewTenant {
         id: body.id,
         name,
@@ -212,6 +215,7 @@ pub(super) async fn update(
     }
     body.name.as_deref().map_or(Ok(()), |name| check_name("name", name))?;
     check_quota(body.table_quota_bytes.flatten())?;
+    check_limits(body.limits.as_ref())?;
     check_tool_search(body.tool_search.as_ref().and_then(Option::as_ref))?;
     let changes = TenantChanges {
         name: body.name,
@@ -246,6 +250,21 @@ fn check_quota(bytes: Option<i64>) -> Result<()> {
     if bytes.is_some_and(|bytes| bytes < 0) {
         let message = "'table_quota_bytes' is a number of bytes from 0, or null for the usual";
         return Err(Problem::invalid_field("table_quota_bytes", message));
+    }
+    Ok(())
+}
+
+/// A limit of 0 would look like one and be none, or end all calls; for that there is the status.
+pub(super) fn check_limits(limits: Option<&Limits>) -> Result<()> {
+    let limits = limits.copied().unwrap_or_default();
+    for (name, limit) in
+        [("calls_per_minute", limits.calls_per_minute), ("concurrent_calls", limits.concurrent_calls)]
+    {
+        if limit == Some(0) {
+            let field = format!("limits.{name}");
+            let message = format!("'{field}' must be at least 1; leave it out for no limit");
+            return Err(Problem::invalid_field(&field, message));
+        }
     }
     Ok(())
 }

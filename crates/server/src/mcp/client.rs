@@ -3,7 +3,8 @@
 use super::server_requests::ServerRequests;
 use async_trait::async_trait;
 use mcp::{Era, Version, envelope};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -11,6 +12,14 @@ use tool::{Ability, Client, Context, Error, Fields, Question, QuestionMode, Resu
 
 /// What may wait for a client that reads slowly.
 const QUEUE: usize = 64;
+
+/// What a client can say it can do, and which parts of that there are, as far as anybody asks for them.
+const READ: [(&str, &[&str]); 4] = [
+    ("sampling", &["tools", "context"]),
+    ("elicitation", &["form", "url"]),
+    ("roots", &["listChanged"]),
+    ("extensions", &[super::tasks::EXTENSION]),
+];
 
 /// What comes up for a client while its request runs.
 pub(super) enum ForClient {
@@ -41,6 +50,19 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
+    /// Of what a client has declared in its handshake the parts that are read here: however much it says beside them,
+    /// they fit into the token of a session.
+    pub(super) fn kept(declared: &Map<String, Value>) -> Option<Box<RawValue>> {
+        let mut kept = Map::new();
+        for (ability, parts) in READ {
+            let Some(said) = declared.get(ability) else { continue };
+            let is_said = |part: &&&str| said.get(**part).is_some_and(|value| !value.is_null());
+            let parts = parts.iter().filter(is_said).map(|part| ((*part).to_owned(), json!({})));
+            kept.insert(ability.to_owned(), Value::Object(parts.collect()));
+        }
+        to_raw_value(&kept).ok()
+    }
+
     /// Those of a client that can do anything that a service may ask for.
     pub(super) fn read(declared: Option<&RawValue>) -> Option<Self> {
         let declared = declared?;
@@ -193,5 +215,33 @@ mod tests {
         assert_eq!(modes(r#"{"elicitation":{"form":{},"url":{}}}"#), (true, true));
         assert_eq!(modes(r#"{"elicitation":true}"#), (true, false));
         assert_eq!(modes(r#"{"sampling":{}}"#), (false, false));
+    }
+
+    /// Whoever declares much is asked like everybody else, on every transport.
+    #[test]
+    fn keeps_what_is_read_of_many_words() {
+        let declared = json!({
+            "experimental": { "vendor/x": { "note": "y".repeat(100_000) } },
+            "elicitation": { "url": { "note": "y".repeat(100_000) }, "vendor": {} },
+            "sampling": { "tools": {} }, "roots": { "listChanged": true },
+            "extensions": { super::super::tasks::EXTENSION: {}, "vendor/y": { "note": "y".repeat(100_000) } },
+        });
+        let kept = Capabilities::kept(declared.as_object().unwrap()).unwrap();
+        assert!(kept.get().len() < 300, "{kept}");
+        let capabilities = Capabilities::read(Some(&kept)).unwrap();
+        for (ability, expected) in [
+            (Ability::Sampling, true),
+            (Ability::Roots, true),
+            (Ability::UrlElicitation, true),
+            (Ability::Elicitation, false),
+        ] {
+            assert_eq!(capabilities.can(ability), expected, "{ability:?}");
+        }
+        assert!(capabilities.speaks_of_tasks());
+        assert!(kept.get().contains(r#""sampling":{"tools":{}}"#), "{kept}");
+        let nothing = Capabilities::kept(json!({ "experimental": {} }).as_object().unwrap()).unwrap();
+        assert!(Capabilities::read(Some(&nothing)).is_none());
+        let forms = Capabilities::kept(json!({ "elicitation": {} }).as_object().unwrap()).unwrap();
+        assert!(Capabilities::read(Some(&forms)).unwrap().can(Ability::Elicitation));
     }
 }

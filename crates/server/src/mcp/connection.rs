@@ -4,6 +4,7 @@ mod only_client;
 
 use super::Door;
 use super::batch::Batch;
+use super::client::Capabilities;
 use super::door_access::DoorAccess;
 use super::notifications::Listener;
 use super::receive::{Sender, Transport};
@@ -220,7 +221,7 @@ impl Connection {
             startup.wait_for_hello(&self.door.closing).await;
         }
         let (version, result) = self.door.initialize(&cx, &initialize);
-        let capabilities = serde_json::value::to_raw_value(&initialize.capabilities).ok();
+        let capabilities = Capabilities::kept(&initialize.capabilities);
         let session = OpenSession::of_connection(version, capabilities);
         session.set_log_level(self.session().log_level());
         *self.current() = Arc::new(session);

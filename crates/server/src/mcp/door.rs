@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Arguments, Context, Request, Target, Wanted};
+use tool::{Arguments, Context, Reason, Request, Target, Wanted};
 
 /// A door: one for all clients over HTTP of this replica, and one for each connection.
 pub(crate) struct Door {
@@ -104,7 +104,14 @@ impl Door {
     /// Subscribes a session to a resource.
     pub(super) async fn subscribe(&self, cx: &Context, session: &str, uri: String) -> Answered<String> {
         let watch = self.gateway.watch(cx, &uri).await;
-        let watch = watch.map_err(|error| RpcError::invalid_params(error.in_words()))?;
+        let watch = watch.map_err(|error| match error.reason() {
+            // It was asked for something that it has said nothing of; the uri is not to blame.
+            Some(Reason::UnknownOperation) => RpcError::new(
+                -32601,
+                format!("the server of '{uri}' has no 'resources/subscribe': it does not tell when a resource changes"),
+            ),
+            _ => RpcError::invalid_params(error.in_words()),
+        })?;
         self.subscriptions.add(session, uri, watch)?;
         Ok("{}".to_owned())
     }

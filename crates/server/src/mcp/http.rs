@@ -8,6 +8,7 @@ pub(super) use headers::Headers;
 pub(crate) use stream::get;
 
 use super::batch::Batch;
+use super::client::Capabilities;
 use super::door_access::DoorAccess;
 use super::receive::{Sender, Transport};
 use super::received::{Handled, Handshake, Received};
@@ -27,9 +28,6 @@ use mcp::{RpcError, envelope};
 use response::json;
 use std::sync::Arc;
 use tool::{Context, Door as DoorKind, InstanceId};
-
-/// Longer declarations of a client's abilities are left out of its session, whose token they fill.
-const MAX_CAPABILITIES_BYTES: usize = 1024;
 
 /// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's; `POST /servers/{service}/mcp`: a service's.
 pub(crate) async fn post(
@@ -86,8 +84,7 @@ fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>, service: Option
 fn initialize(state: &Shared, handshake: Handshake) -> Result<Response> {
     let Handshake { id, initialize, cx, owner } = handshake;
     let (version, result) = state.door.initialize(&cx, &initialize);
-    let capabilities = serde_json::value::to_raw_value(&initialize.capabilities).ok();
-    let capabilities = capabilities.filter(|text| text.get().len() <= MAX_CAPABILITIES_BYTES);
+    let capabilities = Capabilities::kept(&initialize.capabilities);
     let token = state.sessions.seal(&Session { version, owner, capabilities })?;
     let mut response = json(envelope::result(&id, &result));
     if let Ok(token) = HeaderValue::from_str(&token) {

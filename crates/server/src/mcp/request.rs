@@ -3,7 +3,7 @@
 use super::Answered;
 use super::tasks::{self, TaskRequest};
 use gateway::{CALL_TOOL, ListKind, named_by_call_tool};
-use mcp::{Era, Message, RpcError, Version};
+use mcp::{Era, Message, RpcError, Version, envelope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -212,6 +212,10 @@ fn reference(raw: &RawValue) -> Answered<Reference> {
         #[serde(rename = "ref/resource")]
         Resource { uri: String },
     }
+    // What is no object could be read by the places of its items.
+    if !raw.get().starts_with('{') {
+        return Err(RpcError::invalid_params("Invalid params: 'ref' must be an object"));
+    }
     match serde_json::from_str(raw.get()) {
         Ok(Written::Prompt { name }) => Ok(Reference::Prompt(name)),
         Ok(Written::Resource { uri }) => Ok(Reference::Resource(uri)),
@@ -226,7 +230,8 @@ struct Params<'a>(Fields<'a>);
 
 impl<'a> Params<'a> {
     fn of(message: &Message<'a>) -> Answered<Self> {
-        let fields: Fields<'a> = message.params()?;
+        let Some(params) = message.params else { return Ok(Self(Fields::default())) };
+        let fields = envelope::fields(params, &[])?;
         // What is checked here, and what is sent on, must be one and the same.
         if let Some(twice) = fields.twice() {
             let message = format!("Invalid params: '{twice}' is given twice; give it once");
@@ -247,8 +252,7 @@ impl<'a> Params<'a> {
 
     fn text(&mut self, name: &str) -> Answered<String> {
         let raw = self.required(name)?;
-        serde_json::from_str(raw.get())
-            .map_err(|_| RpcError::invalid_params(format!("Invalid params: '{name}' must be a string")))
+        envelope::text(name, &raw).map(Cow::into_owned)
     }
 
     fn rest(self) -> Extras {

@@ -20,7 +20,7 @@ pub use commit::{Commit, Committed, Ending, Parking, Then};
 pub use doors::AtMost;
 pub use insert::{Inserted, NewRun, Overflow, Refusal, Slots};
 pub use journal::{NewRecord, Record};
-pub use read::{Listed, RunFilter};
+pub use read::{Listed, RunFilter, Subject};
 pub use replace::Cancellation;
 pub use retention::Retention;
 pub(crate) use row::{data_place, record_place};

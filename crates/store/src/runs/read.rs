@@ -13,7 +13,7 @@ const LIST: List<'static> = List {
     from: "runs WHERE tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
     AND ($4 IS NULL OR parent = $4) AND ($5 IS NULL OR created_at >= $5) AND ($6 IS NULL OR created_at < $6)
     AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 IS NULL OR ($8 = 1) = (ended_at IS NULL))
-    AND ($9 IS NULL OR SUBSTR(flow, 1, 8) <> 'agent://' OR SUBSTR(caller, 1, LENGTH($9)) = $9)
+    AND ($9 IS NULL OR agent IS NULL OR SUBSTR(caller, 1, LENGTH($9)) = $9)
     AND ($10 IS NULL OR REPLACE($10, ' ' || flow || ' ', '') <> $10 OR SUBSTR(caller, 1, LENGTH($11)) = $11)",
     order: "created_at DESC, id DESC",
     values: 11,
@@ -40,6 +40,15 @@ pub struct RunFilter {
     pub agents_caller_prefix: Option<String>,
     /// Only what is on somebody's list.
     pub listed: Option<Listed>,
+}
+
+/// What there are runs of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The id of a flow, or the address of an agent.
+    pub flow: String,
+    /// The agent, if it is one.
+    pub agent: Option<String>,
 }
 
 /// What somebody may see who has a list.
@@ -89,13 +98,17 @@ impl Runs<'_> {
         rows.iter().map(decode).collect()
     }
 
-    /// What there are runs of: ids of flows, those that are gone among them, and addresses of agents.
-    pub async fn flows(self, tenant: &TenantId) -> Result<Vec<String>> {
-        let rows = sqlx::query("SELECT DISTINCT flow FROM runs WHERE tenant = $1")
+    /// What there are runs of: flows, those that are gone among them, and agents.
+    pub async fn subjects(self, tenant: &TenantId) -> Result<Vec<Subject>> {
+        let rows = sqlx::query("SELECT DISTINCT flow, agent FROM runs WHERE tenant = $1")
             .bind(tenant.as_str())
             .fetch_all(self.0.pool())
             .await?;
-        rows.iter().map(|row| column::text(row, "flow")).collect()
+        let subject = |row| {
+            let (flow, agent) = (column::text(row, "flow")?, column::optional_text(row, "agent")?);
+            Ok(Subject { flow, agent })
+        };
+        rows.iter().map(subject).collect()
     }
 
     /// A run of the flow that was started by this, as its JSON says, has not ended.

@@ -67,6 +67,11 @@ pub fn field_error(path: &str, message: &str) -> FieldError {
         let path = join(path, name);
         return with(&path, "Invalid", format!("'{path}' is given twice; give it once"));
     }
+    // The text around it is JSON, which does not look at what an escape stands for.
+    if message.contains("surrogate") || message.contains("hex escape") {
+        let why = "has half of a character: a \\u escape from D800 to DFFF stands alone";
+        return with(path, "Invalid", format!("{subject} {why}"));
+    }
     if message.starts_with("data did not match any variant") {
         return with(
             path,

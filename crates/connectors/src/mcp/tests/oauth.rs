@@ -161,7 +161,8 @@ async fn settings_that_cannot_work_are_refused_by_name() {
         let paths: Vec<_> = error.problems().iter().map(|problem| problem.path.as_str()).collect();
         assert!(paths.contains(&path), "{more}: {paths:?}");
     }
-    assert!(Kind::of::<Settings>().is_privileged(&json!({ "url": "https://x", "login_file": "/x" })));
+    let settings = json!({ "url": "https://x", "login_file": "/x" });
+    assert_eq!(Kind::of::<Settings>().privileged(&settings), Some("login_file"));
 }
 
 fn browser() -> reqwest::Client {

@@ -51,9 +51,9 @@ fn says_everything_that_is_wrong_at_once() {
 #[test]
 fn only_a_command_is_privileged() {
     let kind = Kind::of::<Settings>();
-    assert!(kind.is_privileged(&json!({ "command": "rm" })));
-    assert!(!kind.is_privileged(&json!({ "url": "https://a.example/mcp" })));
-    assert!(!kind.is_privileged(&json!({ "command": null, "url": "https://a.example/mcp" })));
+    assert!(kind.privileged(&json!({ "command": "rm" })).is_some());
+    assert!(kind.privileged(&json!({ "url": "https://a.example/mcp" })).is_none());
+    assert!(kind.privileged(&json!({ "command": null, "url": "https://a.example/mcp" })).is_none());
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn only_the_identity_of_the_pod_is_privileged() {
         (json!({ "type": "static", "endpoints": ["a:1"] }), false),
     ] {
         let settings = settings_of(discovery);
-        assert_eq!(Settings::is_privileged(&settings), is_privileged, "{settings}");
+        assert_eq!(Settings::privileged(&settings).is_some(), is_privileged, "{settings}");
         open(settings).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::manage::runs::rights::sees_flow;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use store::{AuditKind, AuditRow, Filter, within};
@@ -46,11 +47,16 @@ impl Changes {
         let found = state.store.audit().newest(&who.tenant, &filter, MOST);
         // A database that is away tells nothing; what it missed comes with the next look.
         let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
-        self.take(found, who.only_own().is_none(), state.reload.revision())
+        self.take(found, |kind, id| tells_id(who, kind, id), state.reload.revision())
     }
 
-    /// What is new of these records, the newest of which come first. Those who only call do not learn what others have.
-    fn take(&mut self, found: Vec<AuditRow<'_>>, tells_ids: bool, revision: i64) -> Vec<NamedEvent> {
+    /// What is new of these records, the newest of which come first.
+    fn take(
+        &mut self,
+        found: Vec<AuditRow<'_>>,
+        tells_id: impl Fn(&str, &str) -> bool,
+        revision: i64,
+    ) -> Vec<NamedEvent> {
         let is_cut = found.len() >= MOST as usize;
         let mut events = Vec::new();
         for row in found.into_iter().rev() {
@@ -64,13 +70,18 @@ impl Changes {
                 self.told.pop_front();
             }
             if let Some((kind, id)) = subject(&row.tool) {
-                let id = id.filter(|_| tells_ids);
+                let id = id.filter(|id| tells_id(&kind, id));
                 events.push(("changed", json!({ "kind": kind, "id": id, "revision": revision })));
             }
         }
         // There may be more of them than were read.
         if is_cut && !events.is_empty() { vec![anything(revision)] } else { events }
     }
+}
+
+/// Those who only call do not learn what others have, and whoever has a list no flow that is not on it.
+fn tells_id(who: &SignedIn, kind: &str, id: &str) -> bool {
+    who.only_own().is_none() && (kind != "flows" || sees_flow(who, id))
 }
 
 fn anything(revision: i64) -> NamedEvent {
@@ -108,9 +119,9 @@ mod tests {
         let kinds = |told: Vec<NamedEvent>| {
             told.into_iter().map(|(_, data)| data["kind"].clone()).collect::<Vec<_>>()
         };
-        assert_eq!(kinds(changes.take(rows(0, 2), true, 7)), ["services", "services"]);
-        assert_eq!(kinds(changes.take(rows(1, MOST as usize), true, 8)), ["*"]);
-        assert!(changes.take(rows(1, MOST as usize), true, 8).is_empty(), "nothing is told twice");
+        assert_eq!(kinds(changes.take(rows(0, 2), |_, _| true, 7)), ["services", "services"]);
+        assert_eq!(kinds(changes.take(rows(1, MOST as usize), |_, _| true, 8)), ["*"]);
+        assert!(changes.take(rows(1, MOST as usize), |_, _| true, 8).is_empty(), "nothing is told twice");
     }
 
     fn record(number: usize, action: &str) -> AuditRow<'static> {

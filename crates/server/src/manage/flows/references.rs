@@ -22,7 +22,8 @@ pub(crate) async fn list(
 ) -> Result<Answer<Page<Reference>>> {
     may_see_text(&signed_in, &id)?;
     state.store.flows().get(&signed_in.tenant, &id).await?;
-    let items = references_of_others(&state, &signed_in, &id).await?;
+    let mut items = references_of_others(&state, &signed_in, &id).await?;
+    items.retain(|reference| reference.is_shown_to(&signed_in));
     Ok(Answer(Page::whole(items)))
 }
 

@@ -5,6 +5,7 @@ use crate::Shared;
 use crate::manage::call::result_of;
 use axum::response::sse::Event;
 use flow::engine::Fact;
+use mcp::one_line;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use store::runs::{Record, Run};
@@ -96,11 +97,13 @@ pub(super) async fn end(state: &Shared, run: &Run, seq: i64) -> Event {
     let found = state.flows.find(&run.tenant, &run.id).await.ok().flatten();
     let result = found.and_then(|found| found.result).map(|result| result_of(result.map(Outcome::Done)));
     let told = match result {
-        Some(Ok(text)) => serde_json::from_str(&text).unwrap_or_default(),
-        Some(Err(problem)) => json!({ "isError": true, "state": run.state, "error": problem.told() }),
-        None => json!({ "state": run.state }),
+        Some(Ok(text)) => one_line(text),
+        Some(Err(problem)) => {
+            json!({ "isError": true, "state": run.state, "error": problem.told() }).to_string()
+        }
+        None => json!({ "state": run.state }).to_string(),
     };
-    with_data(Event::default().event("end").id(seq.to_string()), &told)
+    Event::default().event("end").id(seq.to_string()).data(told)
 }
 
 /// A step by its path, e.g. `support[2].0`: the agent, and which of its model calls it belongs to.

@@ -22,11 +22,8 @@ use crate::error::{Problem, Result};
 use gateway::policy::{is_listed, permits_named};
 use runtime::flows::{Starter, address_of, tool_of, tool_of_agent};
 use store::flows::Flow;
-use store::runs::{Listed, Run, RunFilter};
+use store::runs::{Listed, Run, RunFilter, Subject};
 use tool::{RunId, RunKind, Scope};
-
-/// How the addresses of agents begin.
-const AGENTS: &str = "agent://";
 
 /// Whoever has a flow run, by whichever way, must be allowed to call it.
 pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
@@ -107,11 +104,12 @@ pub(in crate::manage) async fn seen_by(state: &Shared, signed_in: &SignedIn) -> 
     let listed = match signed_in.caller.allow.is_empty() {
         true => None,
         false => {
-            let mut flows = state.store.runs().flows(&signed_in.tenant).await?;
-            flows.retain(|flow| match flow.strip_prefix(AGENTS) {
+            let mut all = state.store.runs().subjects(&signed_in.tenant).await?;
+            all.retain(|Subject { flow, agent }| match agent {
                 Some(agent) => is_listed(&signed_in.caller, &tool_of_agent(agent), flow),
                 None => sees_flow(signed_in, flow),
             });
+            let flows = all.into_iter().map(|subject| subject.flow).collect();
             Some(Listed { flows, caller_prefix: own.clone() })
         }
     };

@@ -2,6 +2,7 @@
 
 mod changes;
 pub(super) mod import;
+mod listed;
 mod owner;
 pub(super) mod pins;
 pub(super) mod references;
@@ -109,6 +110,7 @@ pub(crate) async fn list(
     let visibility = Visibility::of(&signed_in);
     let mut listed = Page::of(found, |service| ServiceView::new(&state, service, visibility));
     listed.extend(owner::matching(&state, &signed_in.tenant, &filter).await);
+    listed.items = listed.items.into_iter().map(|view| view.for_caller(&signed_in.caller)).collect();
     Ok(Answer(listed))
 }
 
@@ -178,9 +180,10 @@ pub(crate) async fn get(
     if found.is_err()
         && let Some(service) = owner::find(&state, &signed_in.tenant, &scheme, &id).await
     {
-        return Ok(Answer(service));
+        return Ok(Answer(service.for_caller(&signed_in.caller)));
     }
-    Ok(Answer(ServiceView::new(&state, found?, Visibility::of(&signed_in))))
+    let view = ServiceView::new(&state, found?, Visibility::of(&signed_in));
+    Ok(Answer(view.for_caller(&signed_in.caller)))
 }
 
 /// Changes a service; calls in flight end with the settings they began with.

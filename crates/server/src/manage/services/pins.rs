@@ -1,5 +1,6 @@
 //! `/services/{type}/{id}/pins`: which tools of a service are not what they were, and their approval.
 
+use super::listed;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
@@ -90,7 +91,9 @@ pub(crate) async fn get(
 ) -> Result<Answer<PinsView>> {
     signed_in.may_read()?;
     let service = service(&state, &signed_in, &scheme, &id)?;
-    Ok(Answer(PinsView::new(&service.report())))
+    let mut report = service.report().as_ref().clone();
+    report.tools.retain(|tool, _| listed::shows(&signed_in.caller, &scheme, &id, tool));
+    Ok(Answer(PinsView::new(&report)))
 }
 
 /// Approves tools that are new or have changed; those that were held back can be called when this answers.

@@ -4,6 +4,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Page, Path};
+use crate::manage::runs::rights::{sees_flow, sees_text};
 use crate::manage::words;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -32,12 +33,25 @@ pub(crate) struct Reference {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::ReferenceState>)]
     state: Option<&'static str>,
+    /// Of a Tool: whose it is.
+    #[serde(skip)]
+    owner: Option<String>,
 }
 
 impl Reference {
     /// A node of that flow refers.
     pub(crate) fn is_of_flow(&self, id: &str) -> bool {
         self.kind == FLOW && self.id == id
+    }
+
+    /// The lists of Tools and flows tell this reader of it. Those who only call see of a flow what a tool shows, and
+    /// no node of it.
+    pub(crate) fn is_shown_to(&self, signed_in: &SignedIn) -> bool {
+        match (&self.owner, self.kind) {
+            (Some(owner), _) => signed_in.only_own().is_none_or(|own| own == *owner),
+            (None, FLOW) => sees_text(signed_in) && sees_flow(signed_in, &self.id),
+            (None, _) => true,
+        }
     }
 
     /// What refers, for a message.
@@ -69,7 +83,8 @@ pub(crate) async fn list(
 ) -> Result<Answer<Page<Reference>>> {
     signed_in.may_read()?;
     super::owner::must_exist(&state, &signed_in.tenant, &scheme, &id).await?;
-    let items = references_to(&state, &signed_in, &scheme, &id).await?;
+    let mut items = references_to(&state, &signed_in, &scheme, &id).await?;
+    items.retain(|reference| reference.is_shown_to(&signed_in));
     Ok(Answer(Page::whole(items)))
 }
 
@@ -176,6 +191,7 @@ async fn nodes_to(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) 
         name: found.name,
         version: found.version,
         node: Some(found.node),
+        owner: None,
     };
     Ok(found.into_iter().map(reference).collect())
 }
@@ -194,9 +210,9 @@ async fn agents_that(
         let address = |used: &tool::Use| used.what.0.split('?').next().unwrap_or_default().to_owned();
         let uri = uses.iter().map(address).find(|used| leads_there(used))?;
         let is_other = Uri::of_service(&service.scheme, &service.id).to_string() != own;
-        let (version, node, state) = (None, None, None);
+        let (version, node, state, owner) = (None, None, None, None);
         let (id, name) = (service.id, service.name);
-        is_other.then_some(Reference { kind: AGENT, id, name, uri, version, node, state })
+        is_other.then_some(Reference { kind: AGENT, id, name, uri, version, node, state, owner })
     };
     Ok(services.into_iter().filter_map(reference).collect())
 }
@@ -211,8 +227,17 @@ async fn references_that(
         let Ok(ToolBody::Uri(over)) = body_of(&tool.kind, &tool.definition) else { return None };
         let uri = over.uri.to_string();
         let (version, node, state) = (None, None, None);
-        let (id, name) = (tool.id.into(), tool.name);
-        leads_there(&over.uri).then_some(Reference { kind: "tool", id, name, uri, version, node, state })
+        let (id, name, owner) = (tool.id.into(), tool.name, Some(tool.owner));
+        leads_there(&over.uri).then_some(Reference {
+            kind: "tool",
+            id,
+            name,
+            uri,
+            version,
+            node,
+            state,
+            owner,
+        })
     };
     Ok(tools.into_iter().filter_map(reference).collect())
 }

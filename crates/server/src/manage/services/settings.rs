@@ -80,7 +80,20 @@ pub(crate) fn read_tool(at: usize, mut definition: Map<String, Value>, found: &m
 /// Refuses settings that act as this machine itself to all but admins: before anything is looked up by them, whether they
 /// are to be saved or only tried out.
 pub(crate) fn may_open(signed_in: &SignedIn, kind: &Kind, config: &Value) -> Result<()> {
-    if kind.is_privileged(config) { signed_in.may_administer() } else { Ok(()) }
+    match kind.privileged(config) {
+        Some(setting) if signed_in.may_administer().is_err() => {
+            let (path, role) = (format!("config.{setting}"), signed_in.caller.role.as_str());
+            let message = format!(
+                "'{path}' acts on the machine of this server, so only an admin may set it; you are {role}"
+            );
+            Err(Problem::forbidden(&message).with_errors(vec![tool::Problem::new(
+                path,
+                "AdminOnly",
+                message,
+            )]))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what could not be opened, with every problem and its path in the body.

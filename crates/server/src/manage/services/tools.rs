@@ -1,9 +1,9 @@
 //! `/services/{type}/{id}/tools`: what a service offers, and the tools users define on it.
 
-use super::owner;
 use super::references::check_tools_unreferenced;
 use super::settings::{Findings, check_also, read_tool};
 use super::{ForceQuery, masked_tool, schema_of};
+use super::{listed, owner};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
@@ -13,6 +13,7 @@ use crate::manage::tools::expected_version;
 use axum::Json as Answer;
 use axum::extract::State;
 use gateway::Route;
+use gateway::policy::is_listed;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -59,10 +60,15 @@ pub(crate) async fn list(
 async fn all(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) -> Result<Vec<ServiceToolView>> {
     let tenant = &signed_in.tenant;
     let found = state.store.services().get(tenant, scheme, id).await;
-    if found.is_err() && owner::is_owned(state, tenant, scheme, id) {
-        return Ok(routes(state, tenant, scheme, id).iter().map(|route| offered(route)).collect());
-    }
-    Ok(views(state, found?, Visibility::of(signed_in)))
+    let mut all = match found.is_err() && owner::is_owned(state, tenant, scheme, id) {
+        true => routes(state, tenant, scheme, id).iter().map(|route| offered(route)).collect(),
+        false => views(state, found?, Visibility::of(signed_in)),
+    };
+    all.retain(|view| match &view.name {
+        Some(name) => is_listed(&signed_in.caller, name, &view.uri),
+        None => listed::shows(&signed_in.caller, scheme, id, &view.id),
+    });
+    Ok(all)
 }
 
 /// What a service offers now, by name.

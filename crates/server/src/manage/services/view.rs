@@ -18,8 +18,8 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ServiceView {
     #[serde(rename = "type")]
-    scheme: String,
-    id: String,
+    pub(super) scheme: String,
+    pub(super) id: String,
     name: String,
     description: Option<String>,
     /// Where it is configured: `store` is here; `mcp.json` is the file of whoever runs the server, `command_line` what
@@ -27,10 +27,10 @@ pub(crate) struct ServiceView {
     #[schema(value_type = words::ServiceSource)]
     source: &'static str,
     /// The settings; secrets are shown as `***`.
-    config: Value,
+    pub(super) config: Value,
     /// The tools that users defined; of a service that is not in the store, those that it offers.
     #[schema(value_type = Vec<std::collections::HashMap<String, Value>>)]
-    tools: Vec<Value>,
+    pub(super) tools: Vec<Value>,
     #[schema(value_type = words::ServiceStatus)]
     status: &'static str,
     enabled: bool,

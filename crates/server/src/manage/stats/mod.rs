@@ -2,6 +2,7 @@
 
 mod numbers;
 pub(super) mod overview;
+mod shown;
 
 use super::audit::FLUSH;
 use super::time;
@@ -14,6 +15,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use numbers::Numbers;
 use serde::{Deserialize, Serialize};
+use shown::Shown;
 use std::collections::{BTreeMap, HashMap};
 use store::{AuditKey, Tally, Window, within};
 use utoipa::ToSchema;
@@ -22,7 +24,7 @@ const DAY_SECONDS: i64 = 24 * 60 * 60;
 const LONGEST_WINDOW_SECONDS: i64 = 31 * DAY_SECONDS;
 /// A figure has no room for more.
 const MAX_STEPS: i64 = 1000;
-/// Those with fewer calls are one series together.
+/// Those with fewer calls are one series together, with those that the reader may not know of.
 const MAX_SERIES: usize = 50;
 const OTHERS: &str = "…";
 
@@ -38,7 +40,7 @@ pub(super) struct Stats {
     /// When the first step begins.
     from: String,
     step_s: i64,
-    /// The busiest first. Beyond fifty, the rest is one series with the key `…`.
+    /// The busiest first. Beyond fifty, and beyond what is on an allow-list, the rest is one series with the key `…`.
     series: Vec<Series>,
 }
 
@@ -76,7 +78,11 @@ pub(super) async fn get(
     let (window, steps) = query.window(signed_in.only_own())?;
     state.gateway.audit().flush(FLUSH).await;
     let tallies = state.store.audit().tally(&signed_in.tenant, &window, &keys);
-    let tallies = within(state.options.store_timeout, tallies).await?;
+    let mut tallies = within(state.options.store_timeout, tallies).await?;
+    let shown = Shown::to(&state, &signed_in).await?;
+    for tally in tallies.iter_mut().filter(|tally| !shown.tally(&keys, tally)) {
+        tally.keys = vec![OTHERS.to_owned()];
+    }
     let series = series_of(tallies, steps);
     Ok(Answer(Stats { from: time::show(window.from), step_s: window.step / 1000, series }))
 }
@@ -86,7 +92,7 @@ impl StatsQuery {
         Ok(match self.by.as_deref() {
             None => Vec::new(),
             Some("tool") => vec![AuditKey::Tool],
-            Some("service") => vec![AuditKey::Service],
+            Some("service") => vec![AuditKey::Service, AuditKey::Scheme],
             Some("door") => vec![AuditKey::Door],
             Some("caller") => vec![AuditKey::Caller],
             Some("status") => vec![AuditKey::Status],
@@ -133,13 +139,15 @@ fn series_of(tallies: Vec<Tally>, steps: usize) -> Vec<Series> {
         by_key.entry(key).or_default().entry(slot).or_default().add(&tally);
     }
     let calls = |slots: &Slots| slots.values().map(|numbers| numbers.calls).sum::<i64>();
+    let mut together = by_key.remove(OTHERS).unwrap_or_default();
     let mut all: Vec<_> = by_key.into_iter().map(|(key, slots)| (calls(&slots), key, slots)).collect();
     all.sort_by(|(calls, key, _), (others, other, _)| others.cmp(calls).then_with(|| key.cmp(other)));
-    if all.len() > MAX_SERIES {
-        let mut together = Slots::new();
+    if all.len() + usize::from(!together.is_empty()) > MAX_SERIES {
         for (slot, numbers) in all.split_off(MAX_SERIES - 1).into_iter().flat_map(|(_, _, slots)| slots) {
             together.entry(slot).or_default().merge(numbers);
         }
+    }
+    if !together.is_empty() {
         all.push((calls(&together), OTHERS.to_owned(), together));
     }
     all.into_iter().map(|(_, key, slots)| Series::new(key, &dense(slots, steps))).collect()

@@ -1,6 +1,7 @@
 //! `/overview`: what goes on now — the busiest doors, tools and services, what flows between them, and what failed.
 
 use super::numbers::Numbers;
+use super::shown::Shown;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
@@ -176,6 +177,8 @@ struct Known {
     tools: Vec<(String, String)>,
     /// Ids and names of MCP instances.
     instances: Vec<(String, String)>,
+    /// What of the calls may be named.
+    shown: Shown,
 }
 
 impl Known {
@@ -192,7 +195,8 @@ impl Known {
         let tools = catalog::tools(state, signed_in).await?.into_iter().map(|tool| (tool.name, tool.kind));
         let doors = instances.total;
         let instances = instances.items.into_iter().map(|instance| (instance.id.into(), instance.name));
-        let known = Self { tools: tools.collect(), instances: instances.collect(), catalog: snapshot };
+        let (tools, instances) = (tools.collect(), instances.collect());
+        let known = Self { tools, instances, catalog: snapshot, shown: Shown::to(state, signed_in).await? };
         let health: Vec<_> =
             configured(&known.catalog).map(|service| HealthView::of_service(service)).collect();
         let failing = health.iter().filter(|health| health.is_failing()).count();
@@ -213,6 +217,7 @@ impl Known {
     fn tools(&self, graph: &Graph) -> Vec<NodeView> {
         let kinds: HashMap<_, _> = self.tools.iter().cloned().collect();
         let all = self.tools.iter().map(|(name, _)| name.clone()).chain(graph.tools.keys().cloned());
+        let all = all.filter(|name| self.shown.tool(name));
         busiest(all, &graph.tools, |name| {
             (name.to_owned(), kinds.get(name).cloned().unwrap_or_default(), None)
         })
@@ -220,7 +225,10 @@ impl Known {
 
     fn services(&self, graph: &Graph) -> Vec<NodeView> {
         let ids = configured(&self.catalog).map(|service| format!("{}/{}", service.scheme, service.id));
-        busiest(ids.chain(graph.services.keys().cloned()), &graph.services, |id| {
+        let is_shown =
+            |id: &String| id.split_once('/').is_none_or(|(scheme, id)| self.shown.service(scheme, id));
+        let all = ids.chain(graph.services.keys().cloned()).filter(is_shown);
+        busiest(all, &graph.services, |id| {
             let (scheme, service) = id.split_once('/').unwrap_or(("", id));
             let known = self.catalog.service(scheme, service);
             let name = known.map_or(service, |known| known.name.as_str()).to_owned();

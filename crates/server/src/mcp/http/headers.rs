@@ -118,7 +118,9 @@ impl<'a> Headers<'a> {
         }
         let arguments = call.arguments.clone().map(Arguments::from_raw).transpose().ok().flatten();
         let arguments = arguments.unwrap_or_default();
-        let Ok(arguments) = arguments.as_value() else { return Ok(()) };
+        // What cannot be compared is not passed on as if it had been.
+        let unreadable = |error: tool::Error| RpcError::invalid_params(format!("Invalid params: {error}"));
+        let arguments = arguments.as_value().map_err(unreadable)?;
         params.check(arguments, |name| self.get(name))
     }
 
