@@ -236,3 +236,22 @@ async fn a_list_that_never_ends_is_an_error() {
     let error = store.try_call(&context(Duration::from_secs(60)), "list", json!({})).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Upstream && error.message().contains("does not end"), "{error}");
 }
+
+/// A part of a source, or nothing of it, is not saved as if it were all; and a type that is none is not kept.
+#[tokio::test]
+async fn what_is_not_all_of_a_source_is_not_saved() {
+    let store = Store::with_private_sources(json!({}));
+    for answer in [
+        "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\ncontent-range: bytes 0-3/10\r\n\r\n0123",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ] {
+        let source = json!({ "url": format!("http://{}/", answering(answer).await) });
+        let error = store.fails("save", json!({ "key": "a", "source": source })).await;
+        assert!(error.kind() == ErrorKind::Upstream && error.message().contains("HTTP 20"), "{error}");
+        assert_eq!(store.fails("stat", json!({ "key": "a" })).await.kind(), ErrorKind::Missing);
+    }
+    let answer = "HTTP/1.1 200 OK\r\ncontent-type: nonsense; a=b\r\ncontent-length: 4\r\n\r\n0123";
+    let source = json!({ "url": format!("http://{}/", answering(answer).await) });
+    let saved = store.call("save", json!({ "key": "a", "source": source })).await;
+    assert_eq!((&saved["size"], saved.get("contentType")), (&json!(4), None), "{saved}");
+}
