@@ -124,7 +124,7 @@ async fn nobody_learns_what_came_of_somebody_elses_id() {
     let arguments = json!({ "message": "the first", "messageId": "m-1" });
     call(&orders, "created", arguments.clone()).await.unwrap();
     let somebody_else = Context { caller: Arc::new(Caller::system()), ..cx() };
-    for message in ["the first", "another"] {
+    for message in ["the first", "the second"] {
         let arguments = json!({ "message": message, "messageId": "m-1" });
         let error = call_in(&orders, &somebody_else, "created", arguments).await.unwrap_err();
         assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("messageId")));
