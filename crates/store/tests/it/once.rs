@@ -102,8 +102,8 @@ async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
     let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
     assert_eq!(queues.later().next_in().await.unwrap(), None);
     queues.call_later(&acme(), call("third", "mq://x/a", 3_600_000)).await.unwrap();
-    queues.call_later(&acme(), call("second", "mq://x/a", 400)).await.unwrap();
-    let due_at = queues.call_later(&acme(), call("first", "mq://x/b", 200)).await.unwrap();
+    queues.call_later(&acme(), call("second", "mq://x/a", 2400)).await.unwrap();
+    let due_at = queues.call_later(&acme(), call("first", "mq://x/b", 2000)).await.unwrap();
     queues.call_later(&other(), call("first", "mq://y/b", 0)).await.unwrap();
     let again = queues.call_later(&acme(), call("first", "mq://x/b", 0)).await.unwrap();
     assert_eq!(again, due_at, "one id, one call");
