@@ -5,10 +5,14 @@ use super::support::{Home, cx, run, run_within};
 use super::support::{name, needed};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
-use store::DueCall;
-use testkit::conformance::bind_and_call;
-use tool::{Arguments, Call, Caller, Context, Env, ErrorKind, Step};
+use tool::{Caller, Context, Env, ErrorKind, Step};
+#[cfg(feature = "redis")]
+use {
+    std::time::Duration,
+    store::DueCall,
+    testkit::conformance::bind_and_call,
+    tool::{Arguments, Call},
+};
 
 fn somebody_else() -> Context {
     Context { caller: Arc::new(Caller::system()), ..cx() }
