@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Lines that may wait.
 const QUEUE_LINES: usize = 8192;
@@ -19,12 +20,38 @@ const QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// How long the end of the process waits for its last words to be written.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Libraries that write whole messages into the log, also as warnings: what they report is told by us as well, without.
+const SILENT: [&str; 2] = ["lapin", "rmcp"];
+/// Libraries that write what they carry once they are asked for more than `info`.
+const DISCREET: [&str; 20] = [
+    "amq_protocol",
+    "h2",
+    "hickory_proto",
+    "hickory_resolver",
+    "hyper",
+    "hyper_util",
+    "jsonwebtoken",
+    "krafka",
+    "opendal",
+    "opentelemetry",
+    "redis",
+    "reqsign",
+    "reqwest",
+    "rustls",
+    "sqlx",
+    "tokio_tungstenite",
+    "tonic",
+    "tower",
+    "tower_http",
+    "tungstenite",
+];
+
 /// The way to stderr. There is one of both in a process.
 static LINES: OnceLock<Lines> = OnceLock::new();
 
 /// Begins to log. `level` is a level or a filter like `info,gateway=debug`.
 pub(crate) fn begin(level: &str) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(level).map_err(|error| {
+    let filter = EnvFilter::try_new(discreet(level)).map_err(|error| {
         Failure::new(format!("'{level}' is no log level"))
             .because(error)
             .advice("use error, warn, info, debug, trace or off")
@@ -40,6 +67,18 @@ pub(crate) fn begin(level: &str) -> Result<(), Failure> {
     };
     report_panics();
     Ok(())
+}
+
+/// The filter without what others carry, unless a directive names the library: a message is nobody's business who reads
+/// the log.
+fn discreet(level: &str) -> String {
+    let everything = level.split(',').filter_map(|one| one.trim().parse::<LevelFilter>().ok()).next_back();
+    let most = everything.unwrap_or(LevelFilter::ERROR).min(LevelFilter::INFO);
+    let silent = SILENT.map(|library| format!("{library}=off"));
+    let discreet = DISCREET.map(|library| format!("{library}={most}"));
+    // Of two directives for one library, the later one counts.
+    let all: Vec<String> = silent.into_iter().chain(discreet).chain([level.to_owned()]).collect();
+    all.join(",")
 }
 
 /// Says something to whoever reads stderr, beside the log and in order with it.
@@ -161,5 +200,72 @@ fn write_lines(rx: &Receiver<Message>) {
         if dropped > 0 {
             tracing::warn!(dropped, "{dropped} log lines were dropped: stderr took none");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Heard {
+        fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(line);
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What stands in the log at a level.
+    fn log(level: &str) -> String {
+        let heard = Heard::default();
+        let writer = heard.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(EnvFilter::try_new(discreet(level)).unwrap())
+            .with_writer(move || writer.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!(target: "lapin::returned_messages", "returned whole");
+            tracing::warn!(target: "rmcp::service", "unexpected whole");
+            tracing::warn!(target: "krafka::client", "a broker is away");
+            tracing::trace!(target: "tungstenite::protocol", "frame whole");
+            tracing::debug!(target: "connectors::mq", "our own detail");
+            tracing::warn!(target: "connectors::mq", "our own warning");
+        });
+        let heard = heard.0.lock().unwrap();
+        String::from_utf8(heard.clone()).unwrap()
+    }
+
+    /// What somebody publishes or calls with is in no log, however much is asked for.
+    #[test]
+    fn libraries_write_no_messages_into_the_log_unless_they_are_named() {
+        for level in ["warn", "info", "debug", "trace", "info,connectors=debug", "warn,gateway=trace"] {
+            let log = log(level);
+            assert!(!log.contains("whole"), "{level}: {log}");
+            assert!(log.contains("our own warning") && log.contains("a broker is away"), "{level}: {log}");
+            let has_detail = !["warn", "info", "warn,gateway=trace"].contains(&level);
+            assert_eq!(log.contains("our own detail"), has_detail, "{level}: {log}");
+        }
+        for level in ["info,lapin=warn", "lapin=warn", "lapin::returned_messages=debug", "info,lapin"] {
+            assert!(log(level).contains("returned whole"), "{level}");
+        }
+        assert!(log("info,tungstenite=trace").contains("frame whole"));
+        for quiet in ["off", "error"] {
+            assert_eq!(log(quiet), "", "{quiet}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_level_is_refused() {
+        for level in ["", "info", "1", "info,app=debug"] {
+            assert!(EnvFilter::try_new(discreet(level)).is_ok(), "{level}");
+        }
+        assert!(EnvFilter::try_new(discreet("app=loudly")).is_err());
     }
 }

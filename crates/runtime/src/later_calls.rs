@@ -1,8 +1,8 @@
 //! Calls that wait for their time: made by one process at a time, never early, and again until they succeed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Weak;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{DueCall, Queues, Store};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -15,8 +15,9 @@ const LOOK: Duration = Duration::from_secs(5);
 /// The longest and shortest pause between two looks at what is due.
 const PAUSE: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-/// How many services are called at once.
+/// How many services are called at once, and how many of one tenant's. Each tenant can always call one.
 const SERVICES: usize = 64;
+const SHARE: usize = 16;
 /// How long one call may take.
 const TIME: Duration = Duration::from_secs(60);
 /// The first and the longest pause after a call that failed.
@@ -57,11 +58,11 @@ pub async fn make_later_calls(
 async fn make_all(queues: &Queues, tools: &Weak<dyn CallTools>) -> store::Error {
     let mut changes = queues.changes();
     let mut tasks = JoinSet::new();
-    let mut busy = HashSet::new();
+    let mut places = Places::default();
     loop {
         while let Some(done) = tasks.try_join_next() {
-            if let Ok(service) = done {
-                busy.remove(&service);
+            if let Ok((service, end)) = done {
+                places.leave(service, end);
             }
         }
         // One question is all that is asked while nothing is due.
@@ -74,10 +75,8 @@ async fn make_all(queues: &Queues, tools: &Weak<dyn CallTools>) -> store::Error 
                 Ok(due) => due,
                 Err(error) => return error,
             };
-            for service in due {
-                if busy.len() < SERVICES && busy.insert(service.clone()) {
-                    tasks.spawn(make_due(queues.clone(), tools.clone(), service));
-                }
+            for service in places.take(due) {
+                tasks.spawn(make_due(queues.clone(), tools.clone(), service));
             }
         }
         tokio::select! {
@@ -87,53 +86,106 @@ async fn make_all(queues: &Queues, tools: &Weak<dyn CallTools>) -> store::Error 
     }
 }
 
-/// Makes the calls to one service that are due, one after the other.
-async fn make_due(
-    queues: Queues,
-    tools: Weak<dyn CallTools>,
-    (tenant, service): (TenantId, String),
-) -> (TenantId, String) {
+/// A service and whose it is.
+type Service = (TenantId, String);
+
+/// How the work for a service ended.
+enum End {
+    /// All calls that were due were made.
+    Done,
+    /// The next call failed; whether others were made before it.
+    Failed { made_some: bool },
+}
+
+/// Who is called now, and who is waited for.
+#[derive(Default)]
+struct Places {
+    busy: HashSet<Service>,
+    /// Those whose last call failed. They have no place meanwhile.
+    pauses: HashMap<Service, Pause>,
+}
+
+struct Pause {
+    until: Instant,
+    length: Duration,
+}
+
+impl Places {
+    /// Those of the services that are called now, each of which has a place until it leaves.
+    fn take(&mut self, mut due: Vec<Service>) -> Vec<Service> {
+        let now = Instant::now();
+        let is_due: HashSet<&Service> = due.iter().collect();
+        self.pauses.retain(|service, _| is_due.contains(service));
+        // Those that fail, and may take long to do so, come after those that do not.
+        due.sort_by_key(|service| self.pauses.get(service).map(|pause| pause.until));
+        let mut shares: HashMap<TenantId, usize> = HashMap::new();
+        for (tenant, _) in &self.busy {
+            *shares.entry(tenant.clone()).or_default() += 1;
+        }
+        let mut taken = Vec::new();
+        for service in due {
+            let pauses = self.pauses.get(&service).is_some_and(|pause| pause.until > now);
+            let share = shares.entry(service.0.clone()).or_default();
+            // Whoever has nothing yet is not kept waiting by others.
+            let has_room = *share == 0 || (*share < SHARE && self.busy.len() < SERVICES);
+            if !pauses && has_room && self.busy.insert(service.clone()) {
+                *share += 1;
+                taken.push(service);
+            }
+        }
+        taken
+    }
+
+    fn leave(&mut self, service: Service, end: End) {
+        self.busy.remove(&service);
+        let before = self.pauses.remove(&service);
+        let End::Failed { made_some } = end else { return };
+        let length =
+            before.filter(|_| !made_some).map_or(RETRY, |pause| (pause.length * 2).min(LONGEST_RETRY));
+        self.pauses.insert(service, Pause { until: Instant::now() + length, length });
+    }
+}
+
+/// Makes the calls to one service that are due, one after the other, until one fails.
+async fn make_due(queues: Queues, tools: Weak<dyn CallTools>, (tenant, service): Service) -> (Service, End) {
+    let mut made_some = false;
     while let Ok(calls) = queues.later().due(&tenant, &service).await {
         if calls.is_empty() {
             break;
         }
         for call in calls {
-            make(&queues, &tools, &call).await;
+            if !make(&queues, &tools, &call).await {
+                return ((tenant, service), End::Failed { made_some });
+            }
+            made_some = true;
         }
     }
-    (tenant, service)
+    ((tenant, service), End::Done)
 }
 
-/// Makes one call, again and again until it succeeds; one that is refused makes room for others.
-async fn make(queues: &Queues, tools: &Weak<dyn CallTools>, call: &DueCall) {
-    let mut pause = RETRY;
-    loop {
-        let settled = match make_once(tools, call).await {
-            Ok(()) => queues.later().done(call).await,
-            Err(error) => match tries(error.kind()) {
-                Some(tries) if call.refusals + 1 < tries => {
-                    let pause = REFUSED.saturating_mul(2u32.saturating_pow(call.refusals));
-                    tracing::debug!(uri = call.uri, %error, "a later call was refused, and is put off: {error}");
-                    queues.later().put_off(call, pause.min(LONGEST_REFUSED)).await
-                }
-                Some(_) => give_up(queues, tools, call, &error).await,
-                None => {
-                    tracing::debug!(uri = call.uri, %error, "a later call failed, trying again: {error}");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_RETRY);
-                    continue;
-                }
-            },
-        };
-        match settled {
-            Ok(()) => return,
-            // It is made again: better twice than never.
-            Err(error) => {
-                tracing::debug!(%error, "a later call cannot be crossed off: {error}");
-                tokio::time::sleep(pause).await;
+/// Makes one call, and says whether the next can be made: one that is refused makes room for others, one that fails is made
+/// again before them.
+async fn make(queues: &Queues, tools: &Weak<dyn CallTools>, call: &DueCall) -> bool {
+    let settled = match make_once(tools, call).await {
+        Ok(()) => queues.later().done(call).await,
+        Err(error) => match tries(error.kind()) {
+            Some(tries) if call.refusals + 1 < tries => {
+                let pause = REFUSED.saturating_mul(2u32.saturating_pow(call.refusals));
+                tracing::debug!(uri = call.uri, %error, "a later call was refused, and is put off: {error}");
+                queues.later().put_off(call, pause.min(LONGEST_REFUSED)).await
             }
-        }
+            Some(_) => give_up(queues, tools, call, &error).await,
+            None => {
+                tracing::debug!(uri = call.uri, %error, "a later call failed, trying again: {error}");
+                return false;
+            }
+        },
+    };
+    if let Err(error) = &settled {
+        // It is made again: better twice than never.
+        tracing::debug!(%error, "a later call cannot be crossed off: {error}");
     }
+    settled.is_ok()
 }
 
 /// How often a call is tried that is refused so; nothing where it was not refused, but failed.

@@ -66,7 +66,7 @@ pub(super) struct AllowList(Vec<String>);
 impl AllowList {
     /// Patterns, in which `*` stands for anything but an `@`. None allow everybody.
     pub(super) fn new(patterns: &[String]) -> Self {
-        Self(patterns.iter().map(|pattern| pattern.to_lowercase()).collect())
+        Self(patterns.iter().map(|pattern| in_ascii(&pattern.to_lowercase())).collect())
     }
 
     pub(super) fn allows(&self, address: &Address) -> bool {
@@ -89,6 +89,25 @@ impl AllowList {
         );
         Err(Error::denied(message).of_parameter(parameter))
     }
+}
+
+/// A pattern whose domain is written as addresses have it, label by label, since a `*` may stand for others.
+fn in_ascii(pattern: &str) -> String {
+    let (user, domain) = match pattern.rsplit_once('@') {
+        Some((user, domain)) => (format!("{user}@"), domain),
+        None => (String::new(), pattern),
+    };
+    let domain = domain.replace(['。', '．', '｡'], ".");
+    let label = |label: &str| match label.contains('*') {
+        true => label.to_owned(),
+        false => ascii(label).unwrap_or_else(|| label.to_owned()),
+    };
+    format!("{user}{}", domain.split('.').map(label).collect::<Vec<_>>().join("."))
+}
+
+/// The same mailbox: domains are the same in any case, what stands before them is the server's affair.
+pub(super) fn is_same(one: &Address, other: &Address) -> bool {
+    one.user() == other.user() && one.domain().eq_ignore_ascii_case(other.domain())
 }
 
 /// Whether a pattern fits, in time that grows with the product of both lengths at the most.
@@ -172,6 +191,16 @@ mod tests {
             ("dev@eu.example.org", false),
         ] {
             assert_eq!(list.allows(&address.parse().unwrap()), is_allowed, "{address}");
+        }
+        let list = AllowList::new(&["*@例子.中国".to_owned(), "*@*.Bücher.example".to_owned()]);
+        for (address, is_allowed) in [
+            ("张伟 <zhang@例子.中国>", true),
+            ("zhang@xn--fsqu00a.xn--fiqs8s", true),
+            ("ada@eu.bücher.example", true),
+            ("ada@bucher.example", false),
+            ("zhang@例.中国", false),
+        ] {
+            assert_eq!(list.allows(&parse(address).unwrap().email), is_allowed, "{address}");
         }
         assert!(AllowList::default().allows(&"any@where.net".parse().unwrap()));
         assert!(!matches(b"*a*a*a*a*b", "a".repeat(300).as_bytes()));

@@ -15,6 +15,8 @@ use tool::{Context, Error, Result};
 pub(super) struct Attachment {
     pub(super) name: String,
     pub(super) content_type: ContentType,
+    /// A mail of lines that every server leaves alone.
+    pub(super) is_message: bool,
     pub(super) bytes: Bytes,
     /// By what the body in HTML names it.
     pub(super) cid: Option<String>,
@@ -75,6 +77,12 @@ async fn read_one(
         _ => inside(error),
     })?;
     let mut content_type = said.or(of_source).unwrap_or_else(|| "application/octet-stream".to_owned());
+    let is_called_message = content_type.trim_start().to_ascii_lowercase().starts_with("message/");
+    let is_message = is_called_message && is_in_lines(&bytes);
+    // Another mail must not be encoded, and cannot go as it is; as a file it is whole.
+    if is_called_message && !is_message {
+        "application/octet-stream".clone_into(&mut content_type);
+    }
     // What stands in the arguments is UTF-8, whatever a reader would guess.
     if is_inline
         && is_text(Some(&content_type))
@@ -83,7 +91,15 @@ async fn read_one(
     {
         content_type.push_str("; charset=utf-8");
     }
-    Ok(Attachment { name: name.to_owned(), content_type: check_type(&content_type, path)?, bytes, cid })
+    let content_type = check_type(&content_type, path)?;
+    Ok(Attachment { name: name.to_owned(), content_type, is_message, bytes, cid })
+}
+
+/// Lines of ASCII of which none is longer than a mail may have (RFC 5322, 2.1.1).
+fn is_in_lines(bytes: &[u8]) -> bool {
+    const LONGEST: usize = 998;
+    let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    bytes.is_ascii() && !bytes.contains(&0) && lines.all(|line| line.len() <= LONGEST)
 }
 
 fn check_name(name: &str, path: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What is to be sent, read from the arguments of a call and checked as a whole before anything leaves us.
 
 use super::Mail;
-use super::address::argument;
+use super::address::{argument, is_same};
 use super::attachments::{self, Attachment};
 use super::settings::ContentType;
 use super::tools::{MAX_HEADERS, MAX_LINE, MailTool};
@@ -99,7 +99,7 @@ impl Mail {
             let mailbox = argument(text, parameter)?;
             self.allow_list.check(&mailbox, parameter)?;
             // Somebody who stands there twice is written to once.
-            if !found.iter().any(|other| other.email == mailbox.email) {
+            if !found.iter().any(|other| is_same(&other.email, &mailbox.email)) {
                 found.push(mailbox);
             }
         }
@@ -181,7 +181,15 @@ fn headers(arguments: &Map<String, Value>) -> Result<Vec<(String, String)>> {
         }
         Some(_) => return Err(wrong("headers", "must be an object")),
     };
-    given.iter().map(|(name, value)| header(name, value)).collect()
+    let mut headers: Vec<(String, String)> = Vec::with_capacity(given.len());
+    for (name, value) in given {
+        let header = header(name, value)?;
+        if headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return Err(wrong("headers", &format!("has '{name}' twice, in two cases")));
+        }
+        headers.push(header);
+    }
+    Ok(headers)
 }
 
 fn header(name: &str, value: &Value) -> Result<(String, String)> {

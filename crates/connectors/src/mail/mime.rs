@@ -1,8 +1,11 @@
 //! A letter as bytes: what all of its messages share is written once.
 
+use super::address::is_same;
 use super::attachments::Attachment;
 use super::letter::Letter;
 use super::settings::ContentType;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use lettre::message::header::{self, ContentTransferEncoding, HeaderName, HeaderValue, Headers};
 use lettre::message::{Body, Mailbox, Mailboxes, MultiPart, SinglePart};
@@ -37,7 +40,7 @@ pub(super) fn messages(letter: &Letter) -> Result<Vec<Message>> {
         let (cc, bcc) = (letter.cc.iter(), letter.bcc.iter());
         let mut recipients: Vec<Mailbox> = Vec::new();
         for mailbox in to.iter().chain(cc).chain(bcc) {
-            if !recipients.iter().any(|other| other.email == mailbox.email) {
+            if !recipients.iter().any(|other| is_same(&other.email, &mailbox.email)) {
                 recipients.push(mailbox.clone());
             }
         }
@@ -61,11 +64,11 @@ fn head(letter: &Letter, to: &[Mailbox], id: &str) -> Result<String> {
     if let Some(reply_to) = &letter.reply_to {
         headers.set(header::ReplyTo::from(Mailboxes::from(reply_to.clone())));
     }
-    headers.set(header::Subject::from(letter.subject.clone()));
+    headers.insert_raw(text_header(HeaderName::new_from_ascii_str("Subject"), &letter.subject));
     for (name, value) in &letter.headers {
         let name = HeaderName::new_from_ascii(name.clone())
             .map_err(|error| Error::internal("a header that was checked is none").caused_by(error))?;
-        headers.insert_raw(HeaderValue::new(name, value.clone()));
+        headers.insert_raw(text_header(name, value));
     }
     headers.set(header::MIME_VERSION_1_0);
     Ok(headers.to_string())
@@ -116,10 +119,12 @@ fn in_lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\r\n")
 }
 
-/// A file byte for byte, which only Base64 leaves alone.
+/// A file byte for byte, which only Base64 leaves alone, or a mail.
 fn file(attachment: &Attachment) -> SinglePart {
-    let encoded = Body::new_with_encoding(attachment.bytes.to_vec(), ContentTransferEncoding::Base64);
-    let body = encoded.unwrap_or_else(Body::new);
+    let body = match attachment.is_message {
+        true => as_message(attachment),
+        false => in_base64(attachment),
+    };
     let part = SinglePart::builder().header(attachment.content_type.clone());
     let part = match &attachment.cid {
         Some(cid) => part
@@ -128,4 +133,36 @@ fn file(attachment: &Attachment) -> SinglePart {
         None => part.header(header::ContentDisposition::attachment(&attachment.name)),
     };
     part.body(body)
+}
+
+fn in_base64(attachment: &Attachment) -> Body {
+    let encoded = Body::new_with_encoding(attachment.bytes.to_vec(), ContentTransferEncoding::Base64);
+    encoded.unwrap_or_else(Body::new)
+}
+
+/// A mail within a mail, which RFC 2046 wants as it is.
+fn as_message(attachment: &Attachment) -> Body {
+    let text = in_lines(&String::from_utf8_lossy(&attachment.bytes));
+    Body::dangerous_pre_encoded(text.into_bytes(), ContentTransferEncoding::SevenBit)
+}
+
+/// What readers show as it was given: text that looks like an encoded word to them is encoded itself. Nothing where it needs
+/// no help.
+fn encoded_words(text: &str) -> Option<String> {
+    // A word has at most 75 characters.
+    const BYTES: usize = 45;
+    if !text.is_ascii() || !text.contains("=?") {
+        return None;
+    }
+    let words =
+        text.as_bytes().chunks(BYTES).map(|part| format!("=?utf-8?b?{}?=", BASE64_STANDARD.encode(part)));
+    Some(words.collect::<Vec<_>>().join("\r\n "))
+}
+
+/// A header of text that somebody gave.
+fn text_header(name: HeaderName, text: &str) -> HeaderValue {
+    match encoded_words(text) {
+        Some(encoded) => HeaderValue::dangerous_new_pre_encoded(name, text.to_owned(), encoded),
+        None => HeaderValue::new(name, text.to_owned()),
+    }
 }

@@ -4,7 +4,7 @@ use super::mime::{self, Message};
 use super::tools::MailTool;
 use super::{Carrier, Mail};
 use crate::shared::arguments::wrong;
-use crate::shared::sending::once::{Keyed, Late, Words};
+use crate::shared::sending::once::{Keyed, Late, Reach, Words};
 use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -20,7 +20,7 @@ impl Mail {
     pub(super) async fn send(&self, cx: &Context, tool: &MailTool, call: &Call) -> Result<Output> {
         let arguments = call.arguments.as_map()?;
         let scope = format!("mail/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
-        let words = Words { parameter: "idempotencyKey", done: "sent" };
+        let words = Words { parameter: "idempotencyKey", done: "sent", reach: Reach::Caller };
         let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let is_doubtful = AtomicBool::new(false);
         let limited = &self.bounds.limited(cx, &call.options);

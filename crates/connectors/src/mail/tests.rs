@@ -322,3 +322,65 @@ async fn refuses_words_that_no_line_holds() {
     let mail = kept(folder.path()).pop().unwrap();
     assert!(mail.lines().all(|line| line.len() <= 998), "{mail}");
 }
+
+/// ML-3: a mail within a mail is not encoded (RFC 2046, 5.2.1); one that would have to be is a file.
+#[tokio::test]
+async fn a_mail_goes_along_as_it_is() {
+    let inner = "Subject: inner\n\n.line\n";
+    for (content, is_whole) in [
+        (inner.to_owned(), true),
+        (format!("{inner}{}", "x".repeat(999)), false),
+        (format!("{inner}中"), false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let service = open(json!({}), folder.path());
+        let file = json!([{ "name": "a.eml", "contentType": "message/rfc822", "content": content, "encoding": "utf8" }]);
+        let arguments = json!({ "to": "ada@example.com", "subject": "s", "body": "b", "attachments": file });
+        send(&service, "send", arguments).await.unwrap();
+        let message = kept(folder.path()).remove(0);
+        assert_eq!(message.contains("message/rfc822"), is_whole, "{message}");
+        assert_eq!(message.contains("Subject: inner\r\n\r\n.line\r\n"), is_whole, "{message}");
+        assert_eq!(message.contains("base64"), !is_whole, "{message}");
+        assert_eq!(message.contains("application/octet-stream"), !is_whole, "{message}");
+    }
+}
+
+/// ML-6: what looks like an encoded word is shown as it was given.
+#[tokio::test]
+async fn what_looks_encoded_is_encoded() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = open(json!({}), folder.path());
+    let tricky = "=?utf-8?q?Boss_=3Cboss=40example=2Ecom=3E?= ".repeat(3);
+    let arguments = json!({ "to": "ada@example.com", "subject": tricky.trim(), "body": "b", "headers": { "X-Note": "a =? b" } });
+    send(&service, "send", arguments).await.unwrap();
+    let message = kept(folder.path()).remove(0);
+    assert!(!message.contains("utf-8?q?Boss"), "{message}");
+    let subject = message.split("Subject: ").nth(1).unwrap().split("\r\n").collect::<Vec<_>>();
+    let words = subject.iter().take_while(|line| line.trim().starts_with("=?utf-8?b?"));
+    let words: Vec<u8> = words
+        .flat_map(|word| {
+            assert!(word.trim().len() <= 75, "{word}");
+            BASE64_STANDARD
+                .decode(word.trim().trim_start_matches("=?utf-8?b?").trim_end_matches("?="))
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(String::from_utf8(words).unwrap(), tricky.trim());
+    assert!(
+        message.contains(&format!("X-Note: =?utf-8?b?{}?=\r\n", BASE64_STANDARD.encode("a =? b"))),
+        "{message}"
+    );
+}
+
+/// One domain in two cases is one, and so is one header.
+#[tokio::test]
+async fn writes_once_to_somebody_who_stands_there_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = open(json!({}), folder.path());
+    let arguments = json!({ "to": ["ada@example.com", "ada@EXAMPLE.com", "Ada@example.com"], "subject": "s", "body": "b" });
+    let result = send(&service, "send", arguments).await.unwrap();
+    assert_eq!(result["recipients"].as_array().unwrap().len(), 2, "{result}");
+    let twice = json!({ "to": "ada@example.com", "subject": "s", "body": "b", "headers": { "X-A": "1", "x-a": "2" } });
+    let error = send(&service, "send", twice).await.unwrap_err();
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("headers")));
+}

@@ -139,7 +139,12 @@ impl Triggers for Mq {
 /// A whole number among the arguments.
 fn whole(arguments: &Map<String, Value>, name: &str, default: u64, least: u64, most: u64) -> Result<usize> {
     let given = arguments.get(name).filter(|value| !value.is_null());
-    let number = given.map_or(Some(default), Value::as_u64).filter(|number| (least..=most).contains(number));
+    // A whole number is one, even if a model has written it as 5.0, which the schema lets through.
+    let whole = |value: &Value| {
+        let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=9e15).contains(float));
+        value.as_u64().or_else(|| float.map(|float| float as u64))
+    };
+    let number = given.map_or(Some(default), whole).filter(|number| (least..=most).contains(number));
     let number = number.and_then(|number| usize::try_from(number).ok());
     number.ok_or_else(|| {
         let message = format!("parameter '{name}' must be a whole number from {least} to {most}");

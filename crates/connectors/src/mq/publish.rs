@@ -6,7 +6,7 @@ use super::message::{
 use super::tools::{MAX_HEADER_CHARACTERS, MAX_HEADERS, MAX_KEY, QueueTool};
 use super::{Mq, output};
 use crate::shared::arguments::text;
-use crate::shared::sending::once::{Keyed, Words, digest, raw, surely_not_sent};
+use crate::shared::sending::once::{Keyed, Reach, Words, digest, raw, surely_not_sent};
 use document::{Budget, Node};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -31,7 +31,7 @@ impl Mq {
         let (arguments, options) = (call.arguments.as_map()?, &call.options);
         let mut message = self.outgoing(cx, tool, &call.arguments)?;
         let scope = format!("mq/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
-        let words = Words { parameter: "messageId", done: "published" };
+        let words = Words { parameter: "messageId", done: "published", reach: Reach::Scope };
         let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let keyed = match keyed {
             Some(keyed) if self.broker.ends_keys() => {
@@ -84,13 +84,21 @@ impl Mq {
         // An expression finds the key again.
         let key = message.key.as_deref().filter(|_| tool.key.is_none());
         let arguments = KeptArguments { message: &message.json, headers: &headers, key };
-        let call = LaterCall {
-            id: format!("mq/{service}/{}/{}", tool.id, message.id),
-            uri: format!("mq://{service}/{}", tool.id),
-            arguments: arguments.raw()?,
-            delay: message.delay,
-        };
-        let available_at = queue.call_later(&cx.tenant, call).await?;
+        let id = format!("mq/{service}/{}/{}", tool.id, message.id);
+        let is_of_step = step_id(cx).is_some_and(|step| step == message.id);
+        // A step is kept once, however often it is tried. Ids that callers give come again, e.g. after a day, while an
+        // earlier message under one still waits.
+        let id = if is_of_step { id } else { format!("{id}/{}", tool::new_id::<String>()) };
+        let uri = format!("mq://{service}/{}", tool.id);
+        let call = LaterCall { id, uri, arguments: arguments.raw()?, delay: message.delay };
+        let kept = queue.call_later(&cx.tenant, call).await;
+        let available_at = kept.map_err(|error| match error.kind() {
+            // Kept, it is published, though the database could not say so.
+            ErrorKind::Unavailable if !is_of_step => {
+                Error::unavailable(format!("{error}; the message may be published later"))
+            }
+            _ => error,
+        })?;
         Ok(Receipt { available_at: Some(available_at), ..Receipt::default() })
     }
 
@@ -104,7 +112,7 @@ impl Mq {
             let (size, most) = (bytes.len(), self.max_message_bytes);
             return Err(refused(&format!("has {size} bytes; 'max_message_bytes' allows {most}")));
         }
-        let mut headers = headers(arguments)?;
+        let mut headers = headers(arguments, cx.door)?;
         // Only we ourselves send it, with what was held back.
         let carried = headers.remove(ID_HEADER);
         if carried.is_some() && cx.door != Door::System {
@@ -194,7 +202,7 @@ fn own_parameter(header: &str) -> Error {
     Error::invalid_input(message).of_parameter("headers")
 }
 
-fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
+fn headers(arguments: &Map<String, Value>, door: Door) -> Result<BTreeMap<String, String>> {
     let wrong =
         |why: String| Err(Error::invalid_input(format!("parameter 'headers' {why}")).of_parameter("headers"));
     let given = match arguments.get("headers") {
@@ -202,7 +210,9 @@ fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
         Some(Value::Object(given)) => given,
         Some(_) => return wrong("must be an object".to_owned()),
     };
-    if given.len() > MAX_HEADERS {
+    // What was held back carries its id beside what its caller gave.
+    let ours = usize::from(door == Door::System && given.contains_key(ID_HEADER));
+    if given.len() - ours > MAX_HEADERS {
         return wrong(format!("has more than {MAX_HEADERS} entries"));
     }
     let mut headers = BTreeMap::new();
@@ -219,7 +229,9 @@ fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
             return wrong("has a name or text with characters that no header can have".to_owned());
         }
         // Names differ by more than their case with no broker we know.
-        headers.insert(name.to_ascii_lowercase(), text.to_owned());
+        if headers.insert(name.to_ascii_lowercase(), text.to_owned()).is_some() {
+            return wrong(format!("has '{}' twice, in two cases", tool::plain(name)));
+        }
     }
     // A dead letter that is published again begins anew.
     headers.retain(|name, _| ![ATTEMPT_HEADER, DEAD_REASON].contains(&name.as_str()));

@@ -193,11 +193,12 @@ impl QueueTool {
         properties.insert(
             "messageId".to_owned(),
             json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS,
-                    "description": "The message is published once for this id within 24 hours, however often it is sent." }),
+                    "description": "The message is published once for this id within 24 hours, however often it is sent. Another message, or another caller, under the same id is refused." }),
         );
         properties.insert(
             "headers".to_owned(),
-            json!({ "type": "object", "maxProperties": MAX_HEADERS, "description": "Texts that travel along. Those of a dead letter, x-attempt and x-dead-reason, are left out.",
+            // Counted by us: what is held back carries one more of ours.
+            json!({ "type": "object", "description": format!("At most {MAX_HEADERS} texts that travel along, in lower case. Those of a dead letter, x-attempt and x-dead-reason, are left out."),
                     "additionalProperties": { "type": "string", "maxLength": MAX_HEADER_CHARACTERS } }),
         );
         let mut schema = object_schema(properties, vec!["message".to_owned()]);

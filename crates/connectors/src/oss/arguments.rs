@@ -50,18 +50,9 @@ impl<'a> Arguments<'a> {
     /// The type that content is said to have, fit for a header.
     pub(super) fn content_type(self) -> Result<Option<&'a str>> {
         let Some(text) = self.text("contentType") else { return Ok(None) };
-        let essence = text.split(';').next().unwrap_or_default().trim();
-        let is_type = |part: &str| {
-            !part.is_empty()
-                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
-        };
-        let is_sane =
-            essence.split_once('/').is_some_and(|(kind, subtype)| is_type(kind) && is_type(subtype));
-        let is_printable = text.len() <= 200 && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        if is_sane && is_printable {
-            Ok(Some(text))
-        } else {
-            Err(wrong("contentType", "is no type such as text/plain"))
+        match is_type(text) {
+            true => Ok(Some(text)),
+            false => Err(wrong("contentType", "is no type such as text/plain")),
         }
     }
 
@@ -116,6 +107,17 @@ impl<'a> Arguments<'a> {
             _ => LinkMethod::Get,
         }
     }
+}
+
+/// Whether a text is a type of content, fit for a header.
+pub(super) fn is_type(text: &str) -> bool {
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let is_word = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+    };
+    let is_sane = essence.split_once('/').is_some_and(|(kind, subtype)| is_word(kind) && is_word(subtype));
+    is_sane && text.len() <= 200 && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 pub(super) fn wrong(parameter: &str, why: &str) -> Error {

@@ -65,6 +65,16 @@ impl Offer {
         }
     }
 
+    /// An error that names keys as callers know them.
+    fn without_prefix(&self, error: Error) -> Error {
+        let named = format!("'{}", self.prefix);
+        if self.prefix.is_empty() || !error.message().contains(&named) {
+            return error;
+        }
+        let message = error.message().replace(&named, "'");
+        error.restated(message)
+    }
+
     /// A key as callers know it.
     fn shown<'a>(&self, key: &'a str) -> &'a str {
         key.strip_prefix(&self.prefix).unwrap_or(key)
@@ -81,7 +91,8 @@ impl Connector for Oss {
         if !self.tools.iter().any(|tool| tool.name() == call.tool) {
             return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
         }
-        Ok(Outcome::Done(self.run(cx, &call).await?))
+        let done = self.run(cx, &call).await;
+        Ok(Outcome::Done(done.map_err(|error| self.offer.without_prefix(error))?))
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {
@@ -98,7 +109,8 @@ impl Connector for Oss {
 impl Objects for Oss {
     async fn read(&self, cx: &Context, key: &str, part: Part) -> Result<Reading> {
         let key = self.offer.sealed_key(key)?;
-        let mut reading = self.client.once(cx, self.client.store.load(cx, &key, part)).await?;
+        let read = self.client.once(cx, self.client.store.load(cx, &key, part)).await;
+        let mut reading = read.map_err(|error| self.offer.without_prefix(error))?;
         reading.object.key = self.offer.shown(&reading.object.key).to_owned();
         Ok(reading)
     }
@@ -108,10 +120,12 @@ impl Objects for Oss {
             return Err(Error::denied("the service is read-only now; see its setting 'read_only'"));
         }
         let key = self.offer.sealed_key(key)?;
-        let content_type = content_type.map(str::to_owned).or_else(|| guess(key.as_str()));
+        let content_type = content_type.filter(|text| arguments::is_type(text)).map(str::to_owned);
+        let content_type = content_type.or_else(|| guess(key.as_str()));
         let options = SaveOptions { content_type, ..SaveOptions::default() };
         let body = Limited::body(body, self.offer.max_object_bytes);
-        let mut object = self.client.once(cx, self.client.store.save(cx, &key, body, options)).await?;
+        let saved = self.client.once(cx, self.client.store.save(cx, &key, body, options)).await;
+        let mut object = saved.map_err(|error| self.offer.without_prefix(error))?;
         object.key = self.offer.shown(&object.key).to_owned();
         Ok(object)
     }

@@ -1,6 +1,6 @@
 //! What each tool does.
 
-use super::arguments::{Arguments, wrong};
+use super::arguments::{Arguments, is_type, wrong};
 use super::key::Key;
 use super::limited::{Limited, too_large};
 use super::store::{ListRequest, PresignRequest, SaveOptions};
@@ -60,7 +60,7 @@ impl Oss {
                 return Err(too_large(most));
             }
             let options = SaveOptions {
-                content_type: known.clone().or(content.content_type),
+                content_type: known.clone().or(content.content_type.filter(|text| is_type(text))),
                 metadata: metadata.clone(),
                 if_not_exists,
             };

@@ -6,6 +6,8 @@ use tool::secret::masked_number;
 
 /// Numbers that have more digits and begin like their country begin with their country.
 const MAX_NATIONAL: usize = 10;
+/// Countries in which the 0 at the beginning is part of the number; elsewhere it is said within the country only.
+const BEGIN_WITH_ZERO: [&str; 7] = ["39", "225", "229", "241", "242", "378", "379"];
 
 /// A number with its country, in digits alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +49,14 @@ impl Number {
                 _ => ("", digits.as_str()),
             },
         };
+        // A message to a number with a 0 too many reaches nobody, or somebody else.
+        if national.starts_with('0') && !BEGIN_WITH_ZERO.contains(&country_code) {
+            let shown = masked_number(&tool::plain(text));
+            let why = format!(
+                "has '{shown}', whose 0 is dialled within its country only; write it in E.164, with '+', the country and no 0 behind it, e.g. +442071838750"
+            );
+            return Err(wrong(parameter, &why));
+        }
         Ok(Self {
             given: text.trim().to_owned(),
             country_code: country_code.to_owned(),
@@ -89,6 +99,19 @@ mod tests {
             let number = number(text, country_code);
             assert_eq!((number.e164().as_str(), number.national_in_china().as_str()), (e164, national));
         }
+    }
+
+    /// SM-7: the 0 of long-distance calls is no part of a number, but where it is.
+    #[test]
+    fn refuses_the_zero_that_is_dialled_within_a_country() {
+        for text in ["07700 900123", "+44 (0)7700 900123", "00440 7700900123"] {
+            let error = Number::parse(text, "44", "to").unwrap_err();
+            assert!(error.message().contains("E.164") && !error.message().contains("7700900"), "{error}");
+        }
+        assert!(Number::parse("013800138000", "86", "to").is_err());
+        assert_eq!(number("06 698 12345", "39").e164(), "+390669812345");
+        assert_eq!(number("+225 0701020304", "225").e164(), "+2250701020304");
+        assert_eq!(number("+390669812345", "86").e164(), "+390669812345");
     }
 
     /// SM-7

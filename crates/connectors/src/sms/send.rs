@@ -6,7 +6,7 @@ use super::tools::SmsTool;
 use super::wording::{self, Wording};
 use crate::shared::arguments::{texts, wrong};
 use crate::shared::attempts::{Budget, Failure};
-use crate::shared::sending::once::{Keyed, Late, Words};
+use crate::shared::sending::once::{Keyed, Late, Reach, Words};
 use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -30,7 +30,7 @@ impl Sms {
         let wording = wording::read(tool, arguments, self.provider.takes_words())?;
         self.gateway.check(&wording)?;
         let scope = format!("sms/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
-        let words = Words { parameter: "idempotencyKey", done: "sent" };
+        let words = Words { parameter: "idempotencyKey", done: "sent", reach: Reach::Caller };
         let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let is_doubtful = AtomicBool::new(false);
         let limited = &self.bounds.limited(cx, &call.options);

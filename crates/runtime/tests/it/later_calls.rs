@@ -121,13 +121,17 @@ fn replica(store: &Store, tools: &Arc<Tools>) -> (Queues, JoinHandle<()>, Cancel
 }
 
 async fn later(queues: &Queues, id: &str, uri: &str, delay_ms: u64) {
+    later_of(&TenantId::default_tenant(), queues, id, uri, delay_ms).await;
+}
+
+async fn later_of(tenant: &TenantId, queues: &Queues, id: &str, uri: &str, delay_ms: u64) {
     let call = LaterCall {
         id: id.to_owned(),
         uri: uri.to_owned(),
         arguments: RawValue::from_string(format!("{{\"id\":\"{id}\"}}")).unwrap(),
         delay: Duration::from_millis(delay_ms),
     };
-    queues.call_later(&TenantId::default_tenant(), call).await.unwrap();
+    queues.call_later(tenant, call).await.unwrap();
 }
 
 /// MQ-2, MQ-5
@@ -218,5 +222,41 @@ async fn waits_for_a_service_that_comes_back() {
     testkit::eventually("all are made", PLENTY, async || tools.made() == ["first"]).await;
     assert_eq!(tools.away.load(Ordering::SeqCst), 0, "it was looked for six times in vain");
     assert!(tools.refusals.lock().unwrap().is_empty());
+    stop.cancel();
+}
+
+/// MQ-5: services that fail or hang, however many a tenant has, keep neither its others nor other tenants waiting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_services_that_are_away_stop_no_other() {
+    let (_home, store) = Home::new().await;
+    let tools = Arc::new(Tools::default());
+    let (queues, _task, stop) = replica(&store, &tools);
+    for number in 0..100 {
+        let uri = format!("mq://bad-{number}/created");
+        tools.failures.lock().unwrap().insert(uri.clone(), usize::MAX);
+        later(&queues, &format!("bad-{number}"), &uri, 0).await;
+    }
+    testkit::eventually("all have failed more than once", PLENTY, async || {
+        tools.failures.lock().unwrap().values().all(|left| *left < usize::MAX - 1)
+    })
+    .await;
+    let begin = Instant::now();
+    later(&queues, "own", "mq://good/created", 0).await;
+    testkit::eventually("the tenant's other service is called", PLENTY, async || tools.made() == ["own"])
+        .await;
+    for number in 0..100 {
+        later(&queues, &format!("hangs-{number}"), &format!("mq://hangs-{number}/created"), 0).await;
+    }
+    testkit::eventually("many hang", PLENTY, async || tools.under_way.load(Ordering::SeqCst) >= 16).await;
+    let other: TenantId = "other".parse().unwrap();
+    let (limits, allow_private_network, table_quota_bytes) = Default::default();
+    let name = "other".to_owned();
+    let tenant = NewTenant { id: other.clone(), name, limits, allow_private_network, table_quota_bytes };
+    store.tenants().create(tenant).await.unwrap();
+    later_of(&other, &queues, "theirs", "mq://good/created", 0).await;
+    testkit::eventually("the other tenant's is called", PLENTY, async || tools.made() == ["own", "theirs"])
+        .await;
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    assert_eq!(tools.under_way.load(Ordering::SeqCst), 16, "no more than its share");
     stop.cancel();
 }

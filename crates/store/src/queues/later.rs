@@ -1,9 +1,9 @@
 //! Calls that are made later: kept in order of their time, made by whoever holds the lease.
 
 use crate::database::Write;
-use crate::error::check_text;
+use crate::error::{Kind, check_text};
 use crate::queues::{totals, whole};
-use crate::{Result, Store, leases, row};
+use crate::{Error, Result, Store, leases, row};
 use serde_json::value::RawValue;
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
@@ -33,8 +33,11 @@ pub struct DueCall {
 }
 
 impl Later<'_> {
-    /// Keeps the call, and says when it is due; nothing when the tenant has too many. One that is kept under the same id
-    /// stays as it is.
+    /// Keeps the call, and says when it is due; nothing when the tenant has too many. The same call that is kept under the
+    /// same id stays as it is.
+    ///
+    /// # Errors
+    /// `Conflict` where the id stands for another call, or for one that was given up.
     pub(crate) async fn add(self, tenant: &TenantId, call: &LaterCall) -> Result<Option<i64>> {
         for (field, text) in [("id", call.id.as_str()), ("uri", &call.uri)] {
             check_text(field, text)?;
@@ -54,7 +57,7 @@ impl Later<'_> {
             .bind(leases::milliseconds(call.delay))
             .fetch_optional(write.connection())
             .await?;
-        let Some(kept) = kept else { return due_at(&mut write, tenant, &call.id).await.map(Some) };
+        let Some(kept) = kept else { return due_at(&mut write, tenant, call).await.map(Some) };
         if !totals::add(&mut write, tenant, call.arguments.get()).await?.has_room() {
             return Ok(None);
         }
@@ -62,11 +65,12 @@ impl Later<'_> {
         Ok(Some(row::integer(&kept, "due_at")?))
     }
 
-    /// The services that calls are due to, each with its tenant. Platform-wide.
+    /// The services that calls are due to, each with its tenant, whose wait the longest first. Platform-wide: nobody is left
+    /// out because others wait longer.
     pub async fn due_services(self) -> Result<Vec<(TenantId, String)>> {
         let sql = format!(
             "SELECT tenant, service FROM later_calls WHERE failure IS NULL AND due_at <= {}
-             GROUP BY tenant, service ORDER BY MIN(due_at) LIMIT 1000",
+             GROUP BY tenant, service ORDER BY MIN(due_at)",
             leases::now(self.0.backend())
         );
         let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(self.0.pool()).await?;
@@ -148,13 +152,24 @@ impl Later<'_> {
 }
 
 /// When a call is due that was kept before; now, where it was made in the meantime.
-async fn due_at(write: &mut Write, tenant: &TenantId, id: &str) -> Result<i64> {
+async fn due_at(write: &mut Write, tenant: &TenantId, call: &LaterCall) -> Result<i64> {
     let now = leases::now(write.backend());
     let sql = format!(
-        "SELECT COALESCE((SELECT due_at FROM later_calls WHERE tenant = $1 AND id = $2), {now}) AS due_at"
+        "SELECT {now} AS now, due_at, uri, arguments, failure FROM (SELECT 1 AS one) AS always
+         LEFT JOIN later_calls ON tenant = $1 AND id = $2"
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(id);
-    row::integer(&query.fetch_one(write.connection()).await?, "due_at")
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(call.id.as_str());
+    let found = query.fetch_one(write.connection()).await?;
+    let Some(due_at) = row::optional_integer(&found, "due_at")? else { return row::integer(&found, "now") };
+    let is_waiting = row::optional_text(&found, "failure")?.is_none();
+    if is_waiting
+        && row::text(&found, "uri")? == call.uri
+        && row::text(&found, "arguments")? == call.arguments.get()
+    {
+        return Ok(due_at);
+    }
+    let why = if is_waiting { "another call waits" } else { "a call was given up" };
+    Err(Error::new(Kind::Conflict, format!("{why} under the same id; this one was not kept")))
 }
 
 /// Counts a call no more that another process has not ended before.

@@ -102,13 +102,14 @@ async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
     let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
     assert_eq!(queues.later().next_in().await.unwrap(), None);
     queues.call_later(&acme(), call("third", "mq://x/a", 3_600_000)).await.unwrap();
-    queues.call_later(&acme(), call("second", "mq://x/a", 400)).await.unwrap();
-    let due_at = queues.call_later(&acme(), call("first", "mq://x/b", 200)).await.unwrap();
+    queues.call_later(&acme(), call("second", "mq://x/a", 2400)).await.unwrap();
+    let due_at = queues.call_later(&acme(), call("first", "mq://x/b", 2000)).await.unwrap();
     queues.call_later(&other(), call("first", "mq://y/b", 0)).await.unwrap();
-    assert_eq!(
-        queues.call_later(&acme(), call("first", "mq://z/b", 0)).await.unwrap(),
-        due_at,
-        "one id, one call"
+    let again = queues.call_later(&acme(), call("first", "mq://x/b", 0)).await.unwrap();
+    assert_eq!(again, due_at, "one id, one call");
+    assert!(
+        queues.call_later(&acme(), call("first", "mq://z/b", 0)).await.is_err(),
+        "never a word of another"
     );
     // After a restart.
     let queues = Queues::new(db.open().await, TIMEOUT);
@@ -122,6 +123,8 @@ async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
     queues.later().done(&calls[0]).await.unwrap();
     queues.later().give_up(&calls[1], "no such service").await.unwrap();
     assert!(due().await.is_empty());
+    let given_up = queues.call_later(&acme(), call("second", "mq://x/a", 0)).await.unwrap_err();
+    assert!(given_up.message().contains("given up"), "{given_up}");
     let wait = queues.later().next_in().await.unwrap();
     assert_eq!(wait, Some(Duration::ZERO), "the other tenant's");
 }

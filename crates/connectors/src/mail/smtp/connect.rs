@@ -30,6 +30,16 @@ pub(super) struct Server {
 pub(super) struct Connection {
     pub(super) dialogue: Dialogue,
     pub(super) offers: Offers,
+    /// Nobody knows what the server will take its next message for.
+    pub(super) is_spent: bool,
+}
+
+impl Connection {
+    /// It takes another message: nothing is left of the one before, and the server has said nothing out of turn, such as
+    /// good-bye, which would be taken for an answer.
+    pub(super) fn is_ready(&mut self) -> bool {
+        !self.is_spent && self.dialogue.is_quiet()
+    }
 }
 
 /// What a server can do, as it said after EHLO.
@@ -84,7 +94,7 @@ impl Server {
             offers = hello(&mut dialogue, &us).await?;
         }
         self.sign_in(&mut dialogue, &offers).await?;
-        Ok(Connection { dialogue, offers })
+        Ok(Connection { dialogue, offers, is_spent: false })
     }
 
     /// The password in all ways that it is said.

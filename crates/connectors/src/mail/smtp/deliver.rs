@@ -48,8 +48,7 @@ impl Connection {
         };
         let is_wanted = |fate: &Fate| fate.status == Status::Taken;
         if !fates.iter().any(is_wanted) {
-            // Should that fail, the next message finds out.
-            let _ = self.dialogue.ask("RSET\r\n").await;
+            self.begin_anew().await;
             return Ok(fates);
         }
         let said = self.hand_over(envelope).await?;
@@ -81,7 +80,12 @@ impl Connection {
                 true => self.dialogue.hear().await?,
                 false => self.dialogue.ask(line).await?,
             };
-            replies.push(checked(reply)?);
+            let reply = checked(reply)?;
+            // E.g. 354, which is for DATA only.
+            if !matches!(reply.code, 200..=299 | 400..=599) {
+                return Err(Trouble::Failed(out_of_turn(&reply, line.trim_end())));
+            }
+            replies.push(reply);
             // Without a sender, the rest would only be told so.
             if !self.offers.has_pipelining && !replies[0].is_good() {
                 break;
@@ -133,15 +137,28 @@ impl Connection {
     /// Says what the message says. The last dot is the point of no return.
     async fn hand_over(&mut self, envelope: &Envelope<'_>) -> Result<Reply, Trouble> {
         let go_ahead = checked(self.dialogue.ask("DATA\r\n").await?)?;
-        if go_ahead.code != 354 {
-            // The next message begins anew.
-            let _ = self.dialogue.ask("RSET\r\n").await;
-            return Ok(go_ahead);
+        match go_ahead.code {
+            354 => {}
+            400..=599 => {
+                self.begin_anew().await;
+                return Ok(go_ahead);
+            }
+            // It has taken nothing: nothing was said yet.
+            _ => return Err(Trouble::Failed(out_of_turn(&go_ahead, "DATA"))),
         }
         let message = envelope.message;
         self.dialogue.write_body(&[message.head.as_bytes(), &message.body]).await?;
         envelope.is_doubtful.store(true, Ordering::Relaxed);
-        self.dialogue.ask(".\r\n").await.map_err(|_| Trouble::Doubtful)
+        let said = self.dialogue.ask(".\r\n").await.map_err(|_| Trouble::Doubtful)?;
+        self.is_spent |= said.is_goodbye();
+        // Whatever else it says is about something else, and its answer is lost.
+        if matches!(said.code, 200..=299 | 400..=599) { Ok(said) } else { Err(Trouble::Doubtful) }
+    }
+
+    /// Gives up the message that was begun, so that another can be.
+    async fn begin_anew(&mut self) {
+        let ended = self.dialogue.ask("RSET\r\n").await;
+        self.is_spent |= !ended.is_ok_and(|reply| reply.is_good());
     }
 
     /// A question that changes nothing.
@@ -159,4 +176,13 @@ fn has_ascii_addresses(message: &Message) -> bool {
 /// A reply, unless it is the end.
 fn checked(reply: Reply) -> Result<Reply, Trouble> {
     if reply.is_goodbye() { Err(Trouble::Gone(reply.error("us"))) } else { Ok(reply) }
+}
+
+/// The server answered, but not what it was asked: nobody knows any more which answer belongs to what.
+fn out_of_turn(reply: &Reply, asked: &str) -> Error {
+    let (code, words) = (reply.code, &reply.words);
+    let message = format!(
+        "the mail server answers {asked} with '{code} {words}', which is no answer to it; nothing was handed over"
+    );
+    Error::upstream(message).with_service_code(code.to_string())
 }

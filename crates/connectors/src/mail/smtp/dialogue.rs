@@ -2,6 +2,7 @@
 
 use super::reply::Reply;
 use crate::shared::wire::Wire;
+use futures::FutureExt as _;
 use memchr::memchr;
 use std::io;
 use std::sync::Arc;
@@ -32,6 +33,11 @@ impl Dialogue {
             return Ok(self.wire.into_inner());
         }
         Err(malformed("the server spoke before its turn"))
+    }
+
+    /// The server has said nothing that nobody has read, and has not hung up.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.wire.fill_buf().now_or_never().is_none()
     }
 
     /// Says something and waits for the answer.

@@ -43,16 +43,24 @@ impl Turn<'_> {
     /// A connection that is open already, the one that has rested least.
     pub(super) fn rested(&self) -> Option<Connection> {
         let mut rested = self.pool.rested.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = rested.pop().filter(|(_, since)| since.elapsed() < REST);
-        // Those below have rested even longer.
-        if found.is_none() {
-            rested.clear();
+        while let Some((mut connection, since)) = rested.pop() {
+            // Those below have rested even longer.
+            if since.elapsed() >= REST {
+                rested.clear();
+                return None;
+            }
+            if connection.is_ready() {
+                return Some(connection);
+            }
         }
-        found.map(|(connection, _)| connection)
+        None
     }
 
-    /// Leaves a connection that can be used again to the next.
-    pub(super) fn give_back(&self, connection: Connection) {
+    /// Leaves a connection to the next, if it can be used again.
+    pub(super) fn give_back(&self, mut connection: Connection) {
+        if !connection.is_ready() {
+            return;
+        }
         let mut rested = self.pool.rested.lock().unwrap_or_else(PoisonError::into_inner);
         rested.push((connection, Instant::now()));
     }

@@ -99,7 +99,11 @@ async fn request(
     let mut response = cloud.transport.send(Method::GET, url, headers, Bytes::new()).await?;
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
-        StatusCode::NOT_FOUND => return Err(failure::missing(key.as_str())),
+        StatusCode::NOT_FOUND => {
+            let words = cloud.transport.words(&mut response).await;
+            failure::check_bucket(&cloud.transport.bucket, &words)?;
+            return Err(failure::missing(key.as_str()));
+        }
         StatusCode::PRECONDITION_FAILED => {
             return Err(Error::unavailable("the object was replaced while it was read").retryable());
         }

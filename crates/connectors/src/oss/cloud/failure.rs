@@ -2,9 +2,10 @@
 
 use crate::shared::attempts::retry_after;
 use crate::shared::clock::skew;
+use fetch::http::header::CONTENT_TYPE;
 use fetch::http::{HeaderMap, StatusCode};
 use opendal::ErrorKind;
-use tool::{Error, Reason};
+use tool::{Error, Reason, Result};
 
 /// An error of ours on its way through OpenDAL.
 #[derive(Debug)]
@@ -45,6 +46,36 @@ pub(super) fn missing(key: &str) -> Error {
 
 pub(super) fn exists() -> Error {
     Error::upstream("there is an object under that key already").with_service_code("exists")
+}
+
+/// What is not there may be the bucket, whatever was looked for in it.
+///
+/// # Errors
+/// `Missing`, naming the setting, where the store says so.
+pub(super) fn check_bucket(bucket: &str, words: &[u8]) -> Result<()> {
+    let code = element(&String::from_utf8_lossy(words), "Code").unwrap_or_default();
+    if code != "NoSuchBucket" {
+        return Ok(());
+    }
+    let message = format!(
+        "the store has no bucket '{bucket}'; check the setting 'bucket' of the service, or create it"
+    );
+    Err(Error::missing(message).with_service_code(code))
+}
+
+/// An answer of a store to anything but a question for an object: no page for people, and a list where that was asked for.
+///
+/// # Errors
+/// `Upstream`, naming the setting.
+pub(super) fn check_store(headers: &HeaderMap, list: Option<&Vec<u8>>) -> Result<()> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_page = content_type.to_ascii_lowercase().contains("html");
+    let is_list = |begun: &Vec<u8>| memchr::memmem::find(begun, b"<ListBucketResult").is_some();
+    if is_page || list.is_some_and(|begun| !is_list(begun)) {
+        let message = "the address answers, but not as an object store does; check the settings 'endpoint' and 'bucket'";
+        return Err(Error::upstream(message));
+    }
+    Ok(())
 }
 
 /// What an answer with a bad status means.

@@ -3,8 +3,8 @@
 use super::{Cloud, failure, to_object};
 use crate::oss::store::{ListRequest, Listing};
 use futures::TryStreamExt as _;
-use opendal::Entry;
 use opendal::options::ListOptions;
+use opendal::{Entry, HttpTransporter, OperationContext};
 use std::collections::BTreeMap;
 use tool::{Error, Object, Result};
 
@@ -27,7 +27,10 @@ pub(super) async fn list(cloud: &Cloud, request: &ListRequest) -> Result<Listing
         start_after: request.after.clone().filter(|_| capability.list_with_start_after),
         ..ListOptions::default()
     };
-    let mut entries = cloud.operator.lister_options(&request.prefix, options).await.map_err(explain)?;
+    let context =
+        OperationContext::new().with_http_transport(HttpTransporter::new(cloud.transport.for_list()));
+    let operator = cloud.operator.clone().with_context(context);
+    let mut entries = operator.lister_options(&request.prefix, options).await.map_err(explain)?;
     let (mut found, mut passed) = (BTreeMap::new(), 0);
     // Folders come before the files of their page, so that it must be there as a whole.
     let enough = request.limit + 1 + if is_by_folder { page } else { 0 };

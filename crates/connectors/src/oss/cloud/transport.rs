@@ -16,6 +16,7 @@ use futures::{Stream, StreamExt as _};
 use opendal::{Buffer, ErrorKind, HttpBody, HttpTransport};
 use percent_encoding::percent_decode_str;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -23,6 +24,11 @@ use tool::{Error, Result};
 
 /// Errors say what they have to say in the first bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// More than a list takes that passes over all that it may.
+const MAX_PAGES: usize = 1000;
+/// By then a listing has said that it is one.
+const BEGINNING_BYTES: usize = 1024;
 
 /// The way to one store.
 #[derive(Clone)]
@@ -40,6 +46,9 @@ pub(super) struct Transport {
     pub(super) signer: Arc<Signer>,
     /// The address of the bucket: of some vendors OpenDAL leaves out the port, or the bucket before an unusual host.
     pub(super) base: Url,
+    pub(super) bucket: String,
+    /// How many pages of one list have come; nothing where none is listed.
+    pub(super) pages: Option<Arc<AtomicUsize>>,
 }
 
 impl Transport {
@@ -87,6 +96,33 @@ impl Transport {
         words
     }
 
+    /// The same for one list, which ends.
+    pub(super) fn for_list(&self) -> Self {
+        Self { pages: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// A store may say forever that its list goes on.
+    fn count_page(&self) -> Result<()> {
+        let pages = self.pages.as_ref().map_or(0, |pages| pages.fetch_add(1, Ordering::Relaxed));
+        if pages < MAX_PAGES {
+            return Ok(());
+        }
+        let message = format!(
+            "the store's list has more than {MAX_PAGES} pages and does not end; list with a longer prefix"
+        );
+        Err(Error::upstream(message))
+    }
+
+    /// Enough of an answer to see what it is, if it has that much.
+    async fn beginning(&self, response: &mut fetch::Response) -> Result<Vec<u8>> {
+        let mut begun = Vec::new();
+        while begun.len() < BEGINNING_BYTES {
+            let Some(piece) = self.piece(response).await? else { break };
+            begun.extend_from_slice(&piece);
+        }
+        Ok(begun)
+    }
+
     async fn exchange(&self, request: Request<Buffer>) -> Result<Response<HttpBody>> {
         let (mut parts, body) = request.into_parts();
         let mut url =
@@ -99,7 +135,10 @@ impl Transport {
         url.set_path(&escaped(&path));
         parts.uri = url.as_str().parse().map_err(|_| no_address())?;
         self.signer.sign(&mut parts).await?;
-        let is_head = parts.method == Method::HEAD;
+        let (is_head, is_list) = (parts.method == Method::HEAD, parts.method == Method::GET);
+        if is_list {
+            self.count_page()?;
+        }
         let mut response = self.send(parts.method, url, parts.headers, body.to_bytes()).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         let is_for_others = status.is_success()
@@ -115,7 +154,19 @@ impl Transport {
             let words = self.words(&mut response).await;
             return Err(refusal(status, &headers, &words));
         }
+        let mut begun = Vec::new();
+        if status == StatusCode::NOT_FOUND && !is_head {
+            begun = self.words(&mut response).await;
+            failure::check_bucket(&self.bucket, &begun)?;
+        }
+        if status.is_success() && !is_head {
+            if is_list {
+                begun = self.beginning(&mut response).await?;
+            }
+            failure::check_store(&headers, is_list.then_some(&begun))?;
+        }
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let begun = stream::iter((!begun.is_empty()).then(|| Ok(Buffer::from(begun))));
         let stream = stream::try_unfold((self.clone(), response), |(transport, mut response)| async move {
             match transport.piece(&mut response).await {
                 Ok(piece) => Ok(piece.map(|piece| (Buffer::from(piece), (transport, response)))),
@@ -123,7 +174,7 @@ impl Transport {
             }
         });
         let mut answer = Response::new(HttpBody::new(
-            Exclusive(Mutex::new(stream.boxed())),
+            Exclusive(Mutex::new(begun.chain(stream).boxed())),
             length.filter(|_| status.is_success() && !is_head),
         ));
         *answer.status_mut() = status;

@@ -6,7 +6,7 @@ use crate::shared::unreachable::explain;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fetch::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
-use fetch::http::{HeaderValue, Method};
+use fetch::http::{HeaderValue, Method, StatusCode};
 use fetch::{Client, Request, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -28,12 +28,14 @@ pub(super) async fn get(http: &Client, policy: &Policy, mut url: Url, time: Dura
         let response = timeout(time, http.send(request)).await.map_err(|_| late(time))?;
         let response = response.map_err(|error| explain(error).about("the source"))?;
         let status = response.status();
-        if status.is_success() {
+        // A part is not the whole, and nothing is no content.
+        if matches!(status, StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION) {
             return Ok(to_content(response, time));
         }
         let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let Some(next) = location.filter(|_| status.is_redirection()).and_then(|to| url.join(to).ok()) else {
-            let message = format!("the source answered HTTP {}", status.as_u16());
+            let why = if status.is_success() { ", which is not all of its content" } else { "" };
+            let message = format!("the source answered HTTP {}{why}", status.as_u16());
             return Err(Error::upstream(message).with_status(status.as_u16()));
         };
         if url.scheme() == "https" && next.scheme() != "https" {

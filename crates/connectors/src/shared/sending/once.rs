@@ -10,9 +10,14 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::uri::Options;
 use tool::{Context, Env, Error, ErrorKind, KeyState, Once, Reason, Result};
+
+/// How long is waited for the end of a key that somebody else has begun: most messages are sent by then.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Where the keys of one service are remembered, and who works under them now.
 #[derive(Debug)]
@@ -34,9 +39,9 @@ pub(crate) struct Keyed<'a> {
     turn: Turn,
     /// As it was given, for people.
     given: &'a str,
-    /// The caller's own: nobody learns what came of somebody else's message.
     key: String,
-    /// Of what is to be sent, so that a key stands for one message.
+    /// Of what is to be sent and by whom, so that a key stands for one message, and nobody learns what came of somebody
+    /// else's.
     digest: String,
     /// What the key belongs to, e.g. one tool of a service.
     scope: String,
@@ -50,6 +55,16 @@ pub(crate) struct Words {
     pub(crate) parameter: &'static str,
     /// E.g. `published`.
     pub(crate) done: &'static str,
+    pub(crate) reach: Reach,
+}
+
+/// Among whom a key stands for one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The messages of its caller: two callers who choose the same key send two messages.
+    Caller,
+    /// All messages of its scope: whoever reads them tells them apart by it, so that a second one would be lost there.
+    Scope,
 }
 
 /// What is said when the time is over.
@@ -78,14 +93,18 @@ impl<'a> Keyed<'a> {
         let given = text(arguments, words.parameter, MAX_KEY_CHARACTERS)?;
         let found = match (given, once) {
             (Some(_), None) => {
-                let Words { parameter, done } = words;
+                let Words { parameter, done, .. } = words;
                 let message = format!("nothing is {done} once without a server; leave {parameter} out");
                 return Err(Error::unsupported(message));
             }
             (Some(given), Some(once)) => {
                 let identity = &cx.caller.identity;
-                let key = format!("{}/{}/{given}", identity.kind(), identity.id());
-                Some((given, once, key, digest_of(arguments)))
+                let caller = format!("{}/{}", identity.kind(), identity.id());
+                let key = match words.reach {
+                    Reach::Caller => format!("{caller}/{given}"),
+                    Reach::Scope => format!("id/{given}"),
+                };
+                Some((given, once, key, digest_of(&caller, arguments)))
             }
             // A step is one message, whatever its arguments say the next time.
             (None, once) => cx
@@ -143,6 +162,20 @@ impl<'a> Keyed<'a> {
         keyed.run(cx, work, surely_not).await
     }
 
+    /// Begins the key, unless somebody has. Whoever did may be at work now, in another process.
+    async fn begin(&self, cx: &Context) -> Result<KeyState> {
+        let begin = || self.once.begin(&cx.tenant, &self.scope, &self.key, &self.digest);
+        let mut state = begin().await?;
+        let until = Instant::now() + PATIENCE;
+        while matches!(state, KeyState::Unknown) && !self.is_atomic && Instant::now() < until {
+            if cx.within(tokio::time::sleep(LOOK)).await.is_err() {
+                break;
+            }
+            state = begin().await?;
+        }
+        Ok(state)
+    }
+
     /// Does the work, unless that was done, or may have been, under the same key. `surely_not` says of an end that nothing has
     /// happened, so that the work may be asked for again.
     pub(crate) async fn run(
@@ -151,14 +184,14 @@ impl<'a> Keyed<'a> {
         work: impl Future<Output = Result<Value>>,
         surely_not: impl Fn(&Result<Value>) -> bool,
     ) -> Result<Value> {
-        let (given, Words { parameter, done }) = (self.given, self.words);
+        let (given, Words { parameter, done, .. }) = (self.given, self.words);
         let _turn = cx.within(self.turn.lock()).await.map_err(|ended| {
             let late = format!(
                 "another call with the {parameter} '{given}' did not end in time; nothing was sent by this one"
             );
             ended.error(&late)
         })?;
-        match self.once.begin(&cx.tenant, &self.scope, &self.key, &self.digest).await? {
+        match self.begin(cx).await? {
             KeyState::First => {}
             KeyState::Done(result) => return repeated(&result),
             // Whoever does the work ends the key with it: what has no end has not happened.
@@ -172,7 +205,7 @@ impl<'a> Keyed<'a> {
             KeyState::Other => {
                 let message = format!(
                     "parameter '{parameter}' is '{given}', which stands for another message that was sent within 24 hours; \
-                     nothing was sent now. Take another one, or repeat that call as it was"
+                     nothing was sent now. Take another one, or repeat that call as it was, as the same caller"
                 );
                 return Err(Error::invalid_input(message).of_parameter(parameter));
             }
@@ -198,11 +231,11 @@ impl<'a> Keyed<'a> {
     }
 }
 
-/// The same for the same arguments, in whatever order they stand.
-fn digest_of(arguments: &Map<String, Value>) -> String {
+/// The same for the same arguments of a caller, in whatever order they stand.
+fn digest_of(caller: &str, arguments: &Map<String, Value>) -> String {
     let mut sorted = Value::Object(arguments.clone());
     sorted.sort_all_objects();
-    digest(&sorted.to_string())
+    digest(&format!("{caller}\n{sorted}"))
 }
 
 /// A text that stands for a longer one.

@@ -1,6 +1,7 @@
-//! Mail through a real server, Exim.
+//! Mail through a real server, Exim, and servers that break.
 
 mod bulk;
+mod confused;
 mod exim;
 mod faults;
 mod meddler;

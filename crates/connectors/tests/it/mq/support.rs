@@ -15,6 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Home {
     _folder: tempfile::TempDir,
     pub(crate) env: Env,
+    pub(crate) queues: Queues,
 }
 
 impl Home {
@@ -26,13 +27,14 @@ impl Home {
         let (limits, allow_private_network, table_quota_bytes) = Default::default();
         let tenant = NewTenant { id, name, limits, allow_private_network, table_quota_bytes };
         store.tenants().create(tenant).await.unwrap();
+        let queues = Queues::new(store.clone(), TIMEOUT);
         let env = Env {
             service: Some("orders".to_owned()),
-            queue: Some(Arc::new(Queues::new(store.clone(), TIMEOUT))),
+            queue: Some(Arc::new(queues.clone())),
             once: Some(Arc::new(OnceResults::new(store, TIMEOUT))),
             ..Env::default()
         };
-        Self { _folder: folder, env }
+        Self { _folder: folder, env, queues }
     }
 
     /// A service that may go to loopback.

@@ -4,6 +4,8 @@ use super::support::Store;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+#[cfg(feature = "oss")]
+use testkit::conformance::context;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tool::ErrorKind;
@@ -158,4 +160,98 @@ async fn removes_what_was_left_half_written() {
     drop(leftover);
     store.call("list", json!({})).await;
     assert!(!folder.join("half").exists() && folder.join("held").exists());
+}
+
+/// A bucket at an address.
+#[cfg(feature = "oss")]
+fn bucket_at(address: SocketAddr) -> Store {
+    Store::open(json!({
+        "provider": "minio", "bucket": "invoices", "endpoint": format!("http://{address}"),
+        "credentials": { "access_key_id": "k", "secret_access_key": "s" }, "allow_private_network": true,
+        "retry": { "max_attempts": 1 }, "circuit_breaker": { "failures": 0 },
+    }))
+}
+
+/// An address that is no store's holds no empty bucket.
+#[cfg(feature = "oss")]
+#[tokio::test]
+async fn a_page_for_people_is_no_list_of_objects() {
+    let cx = context(Duration::from_secs(20));
+    for answer in [
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 15\r\n\r\n<html>hi</html>",
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
+        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+    ] {
+        let store = bucket_at(answering(answer).await);
+        let error = store.try_call(&cx, "list", json!({})).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Upstream && error.message().contains("'endpoint'"), "{error}");
+        let error = store.connector.health(&cx).await.unwrap_err();
+        assert!(error.message().contains("'endpoint'"), "{error}");
+    }
+    let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 15\r\n\r\n<html>hi</html>";
+    let store = bucket_at(answering(page).await);
+    let error =
+        store.try_call(&cx, "save", json!({ "key": "a", "content": "x", "contentType": "text/plain" })).await;
+    assert!(error.unwrap_err().message().contains("'endpoint'"));
+    let list = "HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ncontent-length: 72\r\n\r\n\
+                <?xml version=\"1.0\"?><ListBucketResult><Name>b</Name></ListBucketResult>";
+    let store = bucket_at(answering(list).await);
+    assert_eq!(store.result("list", json!({})).await["structuredContent"]["objects"], json!([]));
+}
+
+/// Whoever reads it knows which setting is wrong.
+#[cfg(feature = "oss")]
+#[tokio::test]
+async fn a_bucket_that_is_not_there_is_named() {
+    let cx = context(Duration::from_secs(20));
+    let answer = "HTTP/1.1 404 Not Found\r\ncontent-type: application/xml\r\ncontent-length: 42\r\n\r\n\
+                  <Error><Code>NoSuchBucket</Code>  </Error>";
+    let store = bucket_at(answering(answer).await);
+    for (tool, arguments) in [
+        ("list", json!({})),
+        ("load", json!({ "key": "a" })),
+        ("save", json!({ "key": "a", "content": "x", "contentType": "text/plain" })),
+    ] {
+        let error = store.try_call(&cx, tool, arguments).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Missing, "{tool}: {error:?}");
+        assert!(
+            error.message().contains("'invoices'") && error.message().contains("'bucket'"),
+            "{tool}: {error}"
+        );
+    }
+    let error = store.connector.health(&cx).await.unwrap_err();
+    assert!(error.message().contains("'invoices'"), "{error}");
+}
+
+/// A store that says forever that its list goes on is not asked forever.
+#[cfg(feature = "oss")]
+#[tokio::test]
+async fn a_list_that_never_ends_is_an_error() {
+    let page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken></ListBucketResult>";
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ncontent-length: {}\r\n\r\n{page}",
+        page.len()
+    );
+    let store = bucket_at(answering(answer.leak()).await);
+    let error = store.try_call(&context(Duration::from_secs(60)), "list", json!({})).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Upstream && error.message().contains("does not end"), "{error}");
+}
+
+/// A part of a source, or nothing of it, is not saved as if it were all; and a type that is none is not kept.
+#[tokio::test]
+async fn what_is_not_all_of_a_source_is_not_saved() {
+    let store = Store::with_private_sources(json!({}));
+    for answer in [
+        "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\ncontent-range: bytes 0-3/10\r\n\r\n0123",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ] {
+        let source = json!({ "url": format!("http://{}/", answering(answer).await) });
+        let error = store.fails("save", json!({ "key": "a", "source": source })).await;
+        assert!(error.kind() == ErrorKind::Upstream && error.message().contains("HTTP 20"), "{error}");
+        assert_eq!(store.fails("stat", json!({ "key": "a" })).await.kind(), ErrorKind::Missing);
+    }
+    let answer = "HTTP/1.1 200 OK\r\ncontent-type: nonsense; a=b\r\ncontent-length: 4\r\n\r\n0123";
+    let source = json!({ "url": format!("http://{}/", answering(answer).await) });
+    let saved = store.call("save", json!({ "key": "a", "source": source })).await;
+    assert_eq!((&saved["size"], saved.get("contentType")), (&json!(4), None), "{saved}");
 }

@@ -237,3 +237,13 @@ async fn readers_see_whole_objects_while_others_write_and_delete() {
     let left = std::fs::read_dir(store.root().join(".mcp-all-in-one/new")).unwrap().count();
     assert_eq!(left, 0, "files are left half written");
 }
+
+/// The prefix is shown to nobody, also where something is not there.
+#[tokio::test]
+async fn errors_do_not_tell_the_prefix() {
+    let store = Store::in_folder(json!({ "prefix": "hidden/team/" }));
+    for tool in ["load", "stat"] {
+        let error = store.fails(tool, json!({ "key": "a.txt" })).await;
+        assert!(error.message().contains("'a.txt'") && !error.message().contains("hidden"), "{error}");
+    }
+}
