@@ -55,7 +55,7 @@ impl Versions {
         let rights = version.rights.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
             Error::internal("the rights of a version cannot be read; publish the flow again").caused_by(error)
         })?;
-        // A flow that was deleted and made again counts from 1 again.
+        // A flow that was deleted with its runs and made again counts from 1 again.
         let is_same = |known: &Arc<Version>| known.source == version.source && known.rights == rights;
         if let Some(known) = known.filter(is_same) {
             return Ok(known);

@@ -123,7 +123,7 @@ impl Watcher for Terminal {
         }
         let is_approved = ask::confirm(&format!("{path}: {}", title_of(title))).ok()?;
         let data = match fields.filter(|_| is_approved) {
-            Some(fields) => filled_in(fields)?,
+            Some(fields) => filled_in(fields, answer)?,
             None => Value::Null,
         };
         Some(Decision { is_approved, by: "local".into(), comment: None, data })
@@ -131,7 +131,7 @@ impl Watcher for Terminal {
 }
 
 /// What somebody fills in, as a server would take it; nothing where they give up.
-fn filled_in(fields: &Value) -> Option<Value> {
+fn filled_in(fields: &Value, mut answer: impl FnMut(&str) -> Option<Value>) -> Option<Value> {
     let schema = Schema::compile(fields, "field").ok()?;
     for _ in 0..ATTEMPTS {
         let data = match fields["properties"].as_object() {
@@ -152,4 +152,23 @@ fn answer(name: &str) -> Option<Value> {
     crate::cli::prompt(&format!("{name}: "));
     let line = ask::read_line().ok().filter(|line| !line.is_empty())?;
     Some(serde_json::from_str(&line).unwrap_or(Value::String(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_filled_in_fits_or_is_asked_again() {
+        let fields = json!({
+            "type": "object", "properties": { "carrier": { "type": "string" }, "parcels": { "type": "integer" } },
+            "required": ["carrier"], "additionalProperties": false
+        });
+        let mut answers = vec![json!(2), json!("dhl"), json!("many"), json!("dhl")];
+        let filled = filled_in(&fields, |_| answers.pop());
+        assert_eq!(filled, Some(json!({ "carrier": "dhl", "parcels": 2 })));
+        assert_eq!(filled_in(&fields, |_| None), None, "who gives nothing has not approved");
+        assert_eq!(filled_in(&json!({ "type": "integer" }), |_| Some(json!(7))), Some(json!(7)));
+    }
 }
