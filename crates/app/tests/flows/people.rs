@@ -127,7 +127,7 @@ async fn whoever_is_to_decide_is_told(backend: Backend) {
     let text = "
 inputs: {id: string}
 nodes:
-  ok: {approval: {title: 'Ship ${id}?', notify: {exec: 'api://shop/ship', args: {id: '${id}'}}}, next: done}
+  ok: {approval: 'Ship ${id}?', notify: {exec: 'api://shop/ship', args: {id: '${id}'}}, next: done}
   done: {with: \"'done'\"}
 ";
     publish(&app, app.database(), "tells", text).await;

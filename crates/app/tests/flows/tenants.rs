@@ -90,9 +90,9 @@ output: '${size(many)}'
     for (flow, text) in [("parked", parked), ("busy", busy), ("ticks", ticks)] {
         publish_over_rest(&acme, flow, text).await;
     }
-    let (parked, busy) = (start(&acme, "parked", json!({})).await, start(&acme, "busy", json!({})).await);
     let total = async || acme.get("runs?flow=ticks&limit=1").await.is(200).body["total"].as_u64().unwrap();
     eventually("the schedule has begun", PATIENCE, async || total().await > 0).await;
+    let (parked, busy) = (start(&acme, "parked", json!({})).await, start(&acme, "busy", json!({})).await);
     let switch = async |status: &str| app.patch("tenants/acme", json!({ "status": status })).await.is(200);
     switch("disabled").await;
     let (store, tenant) = (crate::world::store(app.database()).await, "acme".parse().unwrap());
