@@ -21,10 +21,11 @@ async fn a_tool_leads_to_a_flow(backend: Backend) {
         |uri: &str| json!({ "name": "send_it", "type": "uri", "uri": uri, "arguments": { "by": "dhl" } });
     let ann = app.with_key(json!({ "name": "ann", "role": "manager", "allow": ["flow://other"] })).await;
     let refused = ann.post("tools", tool("flow://ship")).await.is_problem(403, "FORBIDDEN");
-    assert!(refused.text.contains("allow-list of ann"), "{}", refused.text);
-    let ben = app.with_key(json!({ "name": "ben", "role": "manager", "allow": ["flow://ship"] })).await;
-    ben.post("tools", tool("flow://ship?version=1")).await.is_problem(403, "FORBIDDEN");
-    let made = ben.post("tools", tool("flow://ship")).await.is(201);
+    assert!(refused.text.contains("ann has an allow-list"), "{}", refused.text);
+    let desk = json!({ "name": "desk", "role": "manager", "scopes": ["read", "manage"] });
+    let desk = app.with_key(desk).await;
+    desk.post("tools", tool("flow://ship")).await.is_problem(403, "FORBIDDEN");
+    let made = app.post("tools", tool("flow://ship")).await.is(201);
     let wrong = json!({ "name": "x", "type": "uri", "uri": "flow://ship", "arguments": { "bye": 1 } });
     app.post("tools", wrong).await.is_problem(422, "VALIDATION_FAILED");
 
