@@ -77,13 +77,15 @@ fn key(value: Option<Result<Value, Trouble>>) -> Result<Option<String>, Failure>
     })
 }
 
-/// Fields go by name, and an input `message`, `body` or `change` gets the whole.
+/// Fields go by name, and an input `message`, `body` or `change` gets the whole, also where that has a field of the name.
 fn by_name(flow: &Flow, event: &Value) -> Map<String, Value> {
     let whole = WHOLE.iter().find_map(|name| event.get(name)).unwrap_or(event);
     let mut inputs = Map::new();
     for input in &flow.inputs {
-        let is_whole = WHOLE.contains(&input.name.as_str());
-        let value = whole.get(&input.name).or_else(|| event.get(&input.name)).or(is_whole.then_some(whole));
+        let value = match WHOLE.contains(&input.name.as_str()) {
+            true => Some(whole),
+            false => whole.get(&input.name).or_else(|| event.get(&input.name)),
+        };
         if let Some(value) = value {
             inputs.insert(input.name.clone(), value.clone());
         }

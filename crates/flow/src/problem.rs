@@ -101,16 +101,31 @@ pub struct Problem {
     pub column: usize,
     /// Whether it stops publishing.
     pub severity: Severity,
+    /// It keeps one call from being made, and says nothing of the rest.
+    #[serde(skip)]
+    pub(crate) is_of_call: bool,
 }
 
 impl Problem {
     pub(crate) fn error(code: Code, path: &str, at: Place, message: impl Into<String>) -> Self {
         let Place { line, column } = at;
-        Self { path: path.to_owned(), code, message: message.into(), line, column, severity: Severity::Error }
+        let (path, message, severity) = (path.to_owned(), message.into(), Severity::Error);
+        Self { path, code, message, line, column, severity, is_of_call: false }
     }
 
     pub(crate) fn warning(code: Code, path: &str, at: Place, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, path, at, message) }
+    }
+
+    /// A call has no address; whatever runs before it reaches it.
+    pub(crate) fn of_call(self) -> Self {
+        Self { is_of_call: true, ..self }
+    }
+
+    /// A draft may be run with it: the node with the call fails when its turn comes.
+    #[must_use]
+    pub fn is_of_call(&self) -> bool {
+        self.is_of_call
     }
 
     /// The problem stops publishing.

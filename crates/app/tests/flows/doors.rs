@@ -15,7 +15,6 @@ on_both_databases! {
     those_who_only_call_read_no_text
     changes_right_behind_the_publication_start_runs
     a_pause_reaches_sub_flows
-    a_tool_may_lead_to_a_flow
 }
 
 const ASKS: &str = "triggers: [{type: webhook, name: hook, auth: token}]\nnodes: {ok: {approval: Go}}";
@@ -258,21 +257,4 @@ async fn a_pause_reaches_sub_flows(backend: Backend) {
     app.post(&format!("runs/{id}/resume"), json!({})).await.is(200);
     assert_eq!(until(&app, &id, &["succeeded"]).await["output"], 2);
     assert_eq!(run(&app, "inner", json!({})).await.status, 202);
-}
-
-/// As to an agent: under its own name and description, for those who may use the Tool.
-async fn a_tool_may_lead_to_a_flow(backend: Backend) {
-    let app = TestApp::start(backend).await;
-    publish_over_rest(&app, "seven", "nodes: {a: {with: 1}}\noutput: {n: 7}").await;
-    let tool = json!({ "name": "lucky", "type": "uri", "uri": "flow://seven", "description": "A number" });
-    app.post("tools", tool).await.is(201);
-    let ann = app.with_key(json!({ "name": "ann", "allow": ["lucky"] })).await;
-    assert_eq!(ann.tool_names().await, ["lucky"]);
-    let answer = ann.call_name("lucky", json!({})).await.is(200);
-    assert_eq!(answer.body["structuredContent"], json!({ "n": 7 }), "{}", answer.text);
-    ann.call("flow://seven", json!({})).await.is_problem(403, "FORBIDDEN");
-    let told = app.get("flows/seven/references").await.is(200);
-    assert_eq!(told.items()[0]["name"], "lucky", "{}", told.text);
-    let unknown = json!({ "name": "odd", "type": "uri", "uri": "nothing://seven", "description": "Odd" });
-    app.post("tools", unknown).await.is_problem(422, "VALIDATION_FAILED");
 }

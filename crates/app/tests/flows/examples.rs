@@ -6,7 +6,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde_json::{Value, json};
 use sqlx::Executor as _;
 use std::path::Path;
-use testkit::{Backend, TestApp, eventually, http};
+use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
+
+on_both_databases! {
+    every_example_runs
+}
 
 fn example(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -27,8 +31,8 @@ async fn weather(app: &TestApp, upstream: &http::Server) {
 }
 
 /// The service of the shop, in a database of its own.
-async fn shop(app: &TestApp) {
-    let mut connection = app.database().connect().await;
+async fn shop(app: &TestApp, database: &Database) {
+    let mut connection = database.connect().await;
     for statement in [
         "CREATE TABLE customers (id text PRIMARY KEY)",
         "CREATE TABLE orders (id int PRIMARY KEY, customer text, status text, total float8, created timestamp DEFAULT now())",
@@ -37,7 +41,7 @@ async fn shop(app: &TestApp) {
         connection.execute(statement).await.unwrap();
     }
     let mut shop = service("services/shop-database.json");
-    shop["config"]["connection_string"] = app.database().url().into();
+    shop["config"]["connection_string"] = database.url().into();
     app.service(shop).await;
 }
 
@@ -69,12 +73,11 @@ async fn orders_are_checked(app: &TestApp) {
 }
 
 /// FL-5, FL-6, FL-14: every example is published as it is, runs, and gives what its text promises.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_example_runs() {
+async fn every_example_runs(backend: Backend) {
     let upstream = http::Server::start().await;
-    let app = TestApp::start(Backend::Postgres).await;
+    let (app, orders) = (TestApp::start(backend).await, Database::create(Backend::Postgres).await);
     weather(&app, &upstream).await;
-    shop(&app).await;
+    shop(&app, &orders).await;
     let mut names: Vec<_> =
         ["hello", "nightly-weather", "origin-style", "order-check", "payment-webhook"].into();
     for name in &names {

@@ -1,7 +1,7 @@
 //! How many runs there are at once, and whose.
 
 use crate::crashes::serve;
-use crate::world::{PATIENCE, publish, publish_in, shop, start, until};
+use crate::world::{PATIENCE, publish, publish_in, run, shop, start, until};
 use serde_json::json;
 use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
 use tool::TenantId;
@@ -10,6 +10,7 @@ on_both_databases! {
     never_more_runs_are_under_way_than_a_flow_allows
     a_key_with_one_call_at_a_time_runs_a_flow_of_three_steps
     a_full_group_refuses_or_replaces
+    a_flow_with_one_slot_runs_itself
     a_full_queue_refuses_starts_of_its_tenant_alone
     nothing_of_a_run_crosses_tenants
     a_secret_input_is_shown_nowhere
@@ -279,4 +280,28 @@ nodes:
         let shown = app.get(&path).await.is(200).text.to_lowercase();
         assert!(!shown.contains("hunter2") && !shown.contains("mysterious"), "{path}: {shown}");
     }
+}
+
+/// FL-24: a run that waits for another of its own group would wait for ever; the slot is for both, and for no third.
+async fn a_flow_with_one_slot_runs_itself(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = |overflow: &str| {
+        format!(
+            "inputs: {{n: int}}\nconcurrency: {{limit: 1, overflow: {overflow}}}\nnodes: {{a: {{only: n > 0, flow: {overflow}, args: {{n: '${{n - 1}}'}}, next: b}}, b: {{wait: 300, with: n}}}}"
+        )
+    };
+    for overflow in ["queue", "refuse", "replace"] {
+        publish(&app, app.database(), overflow, &text(overflow)).await;
+        let ran = run(&app, overflow, json!({ "n": 2 })).await.is(200);
+        assert_eq!(ran.body["output"], 2, "{overflow}: {}", ran.text);
+    }
+    let both = [start(&app, "queue", json!({ "n": 1 })).await, start(&app, "queue", json!({ "n": 1 })).await];
+    let mut times = Vec::new();
+    for id in both {
+        let run = until(&app, &id, &["succeeded", "failed"]).await;
+        let time = |key: &str| run[key].as_str().unwrap().to_owned();
+        times.push((time("started_at"), time("ended_at")));
+    }
+    times.sort();
+    assert!(times[0].1 <= times[1].0, "{times:?} overlap");
 }

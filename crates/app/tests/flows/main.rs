@@ -4,6 +4,7 @@
 
 mod world;
 
+mod again;
 mod bounds;
 mod cancels;
 mod clients;
@@ -11,6 +12,7 @@ mod clocks;
 mod crashes;
 mod delays;
 mod doors;
+mod drafts;
 mod examples;
 mod failures;
 mod faults;

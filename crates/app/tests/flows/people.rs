@@ -1,8 +1,8 @@
 //! Runs that ask people, and wait for signals and time.
 
-use crate::world::{publish, run, start, until};
+use crate::world::{PATIENCE, publish, run, shop, start, until};
 use serde_json::{Value, json};
-use testkit::{Backend, Client, TestApp, on_both_databases};
+use testkit::{Backend, Client, TestApp, eventually, http, on_both_databases};
 
 on_both_databases! {
     the_first_decision_counts
@@ -10,6 +10,7 @@ on_both_databases! {
     a_list_of_what_may_be_called_holds_for_approvals
     a_call_is_answered_when_people_are_asked
     a_run_waits_for_a_signal
+    whoever_is_to_decide_is_told
 }
 
 const SHIP: &str = "
@@ -117,4 +118,26 @@ async fn a_run_waits_for_a_signal(backend: Backend) {
     assert_eq!(ended["output"], json!({ "euro": 5 }));
     app.post(&path, json!({})).await.is_problem(409, "CONFLICT");
     assert_eq!(run(&app, "paid", json!({})).await.status, 202, "without a signal it waits");
+}
+
+/// FL-14: `notify` makes its call once, with the names of the flow, before anybody decides.
+async fn whoever_is_to_decide_is_told(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.service(shop(&upstream)).await;
+    let text = "
+inputs: {id: string}
+nodes:
+  ok: {approval: 'Ship ${id}?', notify: {exec: 'api://shop/ship', args: {id: '${id}'}}, next: done}
+  done: {with: \"'done'\"}
+";
+    publish(&app, app.database(), "tells", text).await;
+    let id = start(&app, "tells", json!({ "id": "o-7" })).await;
+    let approval = approval_of(&app, &id).await;
+    eventually("somebody is told", PATIENCE, async || !upstream.requests().is_empty()).await;
+    let told = upstream.requests();
+    assert_eq!(told[0].path, "/ship");
+    assert!(told[0].body.contains("o-7"));
+    app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
+    assert_eq!(until(&app, &id, &["succeeded", "failed"]).await["output"], "done");
+    assert_eq!(upstream.requests().len(), 1);
 }

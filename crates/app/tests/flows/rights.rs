@@ -10,6 +10,8 @@ use tool::TenantId;
 on_both_databases! {
     a_draft_reaches_what_whoever_tries_it_might
     an_allow_list_holds_for_runs_that_begin_again
+    an_allow_list_holds_for_the_version_of_a_replay
+    many_runs_are_steered_by_those_who_see_them
     a_run_reaches_what_its_publisher_might
     a_trigger_reaches_what_its_publisher_might
     an_agent_in_a_flow_has_the_rights_of_the_publisher
@@ -59,7 +61,7 @@ async fn an_allow_list_holds_for_runs_that_begin_again(backend: Backend) {
         assert!(refused.text.contains("allow-list"), "{}", refused.text);
     }
     let bulk = ann.post("runs/bulk", json!({ "action": "retry", "filter": {} })).await.is(200);
-    assert_eq!((&bulk.body["done"], &bulk.body["failed"][0]["run_id"]), (&json!(0), &json!(failed)));
+    assert_eq!((&bulk.body["done"], &bulk.body["matched"]), (&json!(0), &json!(0)), "{}", bulk.text);
     assert_eq!(upstream.requests().len(), before);
     let other = start(&app, "lost", json!({})).await;
     until(&app, &other, &["failed"]).await;
@@ -149,4 +151,39 @@ async fn an_agent_in_a_flow_has_the_rights_of_the_publisher(backend: Backend) {
     publish_over_rest(&app, "may", asks).await;
     assert_eq!(run(&ann, "may", json!({})).await.is(200).body["state"], "succeeded");
     assert_eq!(upstream.requests().len(), 1);
+}
+
+/// FL-32: a list that names a flow means its current version; another one is asked for as a call of it names it.
+async fn an_allow_list_holds_for_the_version_of_a_replay(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "ship", "nodes: {a: {with: \"'first'\"}}").await;
+    publish(&app, app.database(), "ship", "nodes: {a: {with: \"'second'\"}}").await;
+    for (name, allow, status) in
+        [("ann", json!(["flow://ship"]), 403), ("ben", json!(["flow://ship", "flow://ship?version=1"]), 202)]
+    {
+        let key = app.with_key(json!({ "name": name, "role": "manager", "allow": allow })).await;
+        let ran = run(&key, "ship", json!({})).await.is(200).string("id");
+        let called = key.post("flows/ship/runs", json!({ "version": 1 })).await;
+        assert_eq!(called.status == 403, status == 403, "{}", called.text);
+        let replayed = key.post(&format!("runs/{ran}/replay"), json!({ "version": 1 })).await;
+        assert_eq!(replayed.status, status, "{}", replayed.text);
+        key.post(&format!("runs/{ran}/replay"), json!({})).await.is(202);
+    }
+}
+
+/// FL-32: `POST /runs/bulk` names no run that is not there for its caller, and none of them is in the way of theirs.
+async fn many_runs_are_steered_by_those_who_see_them(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    for flow in ["mine", "theirs"] {
+        publish(&app, app.database(), flow, "nodes: {w: {wait: {signal: go}}}").await;
+        let id = start(&app, flow, json!({})).await;
+        until(&app, &id, &["waiting"]).await;
+    }
+    let ann = app.with_key(json!({ "name": "ann", "role": "manager", "allow": ["flow://mine"] })).await;
+    let all = json!({ "action": "cancel", "filter": {} });
+    let cancelled = ann.post("runs/bulk", all).await.is(200).body;
+    assert_eq!(cancelled, json!({ "matched": 1, "done": 1, "failed": [] }));
+    let theirs = json!({ "action": "cancel", "filter": { "flow": "theirs" } });
+    assert_eq!(ann.post("runs/bulk", theirs).await.is(200).body["matched"], 0);
+    assert_eq!(app.get("runs?flow=theirs&state=waiting").await.is(200).body["total"], 1);
 }

@@ -1,6 +1,6 @@
 //! Schedules whose runs take longer than the time between two instants, and those that were missed.
 
-use crate::world::{PATIENCE, publish_over_rest, runs_of, shop};
+use crate::world::{PATIENCE, publish_over_rest, runs_of, shop, start, until};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use testkit::{Backend, TestApp, eventually, http, on_both_databases};
@@ -9,6 +9,7 @@ use tool::TenantId;
 on_both_databases! {
     instants_that_overlap_wait_or_are_left_out
     missed_instants_are_caught_up_as_told
+    an_instant_waits_for_room_in_the_queue
 }
 
 fn time(run: &Value, key: &str) -> DateTime<Utc> {
@@ -92,4 +93,38 @@ async fn missed_instants_are_caught_up_as_told(backend: Backend) {
     }
     let hours = |run: &Value| (Utc::now() - time(run, "output")).num_minutes() / 60;
     assert_eq!(hours(&runs_of(&app, "last", "succeeded").await[0]), 0);
+}
+
+/// FL-25, FL-27: what a full queue does not take is fired when there is room, each instant of it.
+async fn an_instant_waits_for_room_in_the_queue(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish_over_rest(&app, "narrow", "concurrency: {limit: 1}\nnodes: {w: {wait: {signal: go}}}").await;
+    let first = start(&app, "narrow", json!({})).await;
+    until(&app, &first, &["waiting"]).await;
+    let queued = start(&app, "narrow", json!({})).await;
+    let copied = "tenant, flow, version, state, epoch, leased_until, last_seq, news_seq, group_key, is_admitted, is_secret,
+        origin, caller, created_at";
+    let sql = format!(
+        "INSERT INTO runs (id, {copied}) WITH RECURSIVE numbers (n) AS
+             (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 9999)
+         SELECT 'copy-' || numbers.n, {copied} FROM numbers, runs WHERE runs.id = '{queued}'"
+    );
+    let mut connection = app.database().connect().await;
+    sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+    let text = "triggers: [{type: schedule, name: tick, cron: '* * * * * *', overlap: allow, catch_up: all}]\nnodes: {a: {with: trigger.at}}";
+    publish_over_rest(&app, "ticks", text).await;
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    assert_eq!(app.get("runs?flow=ticks").await.is(200).body["total"], 0);
+    let freed_at = Utc::now();
+    sqlx::query("DELETE FROM runs WHERE id LIKE 'copy-%'").execute(&mut connection).await.unwrap();
+    let mut fired = Vec::new();
+    eventually("what had to wait has fired", PATIENCE, async || {
+        fired = runs_of(&app, "ticks", "succeeded").await.iter().map(|run| time(run, "output")).collect();
+        fired.len() >= 4
+    })
+    .await;
+    app.post("flows/ticks/disable", json!({})).await.is(200);
+    fired.sort();
+    assert!(fired[0] < freed_at - TimeDelta::seconds(1), "{fired:?} from {freed_at} on");
+    assert!(fired.windows(2).all(|two| two[1] - two[0] == TimeDelta::seconds(1)), "{fired:?}");
 }

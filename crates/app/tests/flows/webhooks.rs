@@ -14,6 +14,7 @@ use testkit::process::sheltered;
 use testkit::{Backend, Reply, TestApp, on_both_databases};
 
 on_both_databases! {
+    what_a_trigger_is_told_apart_by_is_kept_as_a_digest
     a_webhook_takes_what_its_secret_proves
     a_standard_webhook_takes_nothing_old
 }
@@ -112,4 +113,22 @@ async fn a_standard_webhook_takes_nothing_old(backend: Backend) {
     let rotated = app.post("flows/standard/triggers/hook/rotate-secret", json!({})).await.is(200);
     assert_ne!(rotated.string("secret"), secret);
     post(&app, &path, BODY, &headers("m-6", 0)).await.is_problem(401, "UNAUTHENTICATED");
+}
+
+/// FL-28, FL-32: what `dedupe` gives may be what nobody is to read; it is kept in a form that says nothing.
+async fn what_a_trigger_is_told_apart_by_is_kept_as_a_digest(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = "triggers: [{type: webhook, name: hook, dedupe: trigger.body.card}]\nnodes: {a: {with: '1'}}";
+    publish_over_rest(&app, "paid", text).await;
+    let fire = async |card: &str| {
+        let event = json!({ "event": { "body": { "card": card } } });
+        app.post("flows/paid/triggers/hook/fire", event).await.is(202).string("id")
+    };
+    let (one, same, other) = (fire("4111-1111").await, fire("4111-1111").await, fire("4222-2222").await);
+    assert!(one == same && one != other);
+    let mut connection = app.database().connect().await;
+    let keys = sqlx::query("SELECT key FROM run_dedupe").fetch_all(&mut connection).await.unwrap();
+    let keys: Vec<String> = keys.iter().map(|row| sqlx::Row::get(row, 0)).collect();
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    assert!(keys.iter().all(|key| key.starts_with("webhook/hook/") && !key.contains("4111")), "{keys:?}");
 }

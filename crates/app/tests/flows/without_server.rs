@@ -121,6 +121,12 @@ output: ${try}
         said(&flow(&["run", "asks", "--inputs", "{\"key\":\"l\"}", "--detach"]).await).0.trim().to_owned();
     assert!(flow(&["cancel", &waiting]).await.status.success());
     crate::world::until(&app, &waiting, &["cancelled"]).await;
+    let asks = "nodes: {o: {with: {order: 7}, next: ok}, ok: {approval: {title: '${o}'}}}";
+    publish(&app, app.database(), "a.b", asks).await;
+    let dotted = said(&flow(&["run", "a.b", "--detach"]).await).0.trim().to_owned();
+    crate::world::until(&app, &dotted, &["waiting"]).await;
+    let listed = said(&flow(&["approve"]).await).0;
+    assert!(listed.contains(r#"{"order":7}"#), "{listed}");
     let gone = flow(&["logs", &waiting[..8]]).await;
     assert!(!gone.status.success());
     store(app.database()).await.close().await;

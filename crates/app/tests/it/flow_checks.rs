@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 use testkit::{Backend, Client, TestApp, http, on_both_databases};
 
 on_both_databases! {
+    tells_everything_that_the_catalog_knows_better
+    a_malformed_uri_is_not_published
+    takes_a_service_that_is_down_for_unchecked
+    nobody_publishes_what_they_may_not_call
     guards_a_service_that_flows_need
     keeps_what_was_bound_with_the_version
 }
@@ -22,10 +26,9 @@ fn codes(validation: &Value) -> Vec<(String, i64, i64)> {
 }
 
 /// FL-18: tools, arguments and types against the catalog, all at once.
-#[tokio::test]
-async fn tells_everything_that_the_catalog_knows_better() {
+async fn tells_everything_that_the_catalog_knows_better(backend: Backend) {
     let upstream = http::Server::start().await;
-    let app = TestApp::start(Backend::Sqlite).await;
+    let app = TestApp::start(backend).await;
     app.service(crm(&upstream)).await;
     let text = "inputs: {limit: string}
 nodes:
@@ -56,9 +59,8 @@ nodes:
 }
 
 /// UR-2: a malformed URI stops publishing, and the author learns what is wrong with it, and where.
-#[tokio::test]
-async fn a_malformed_uri_is_not_published() {
-    let app = TestApp::start(Backend::Sqlite).await;
+async fn a_malformed_uri_is_not_published(backend: Backend) {
+    let app = TestApp::start(backend).await;
     for (uri, words) in [
         ("api//crm/ping", "is no URI of a tool"),
         ("api://crm", "is no URI of a tool"),
@@ -97,9 +99,8 @@ async fn keeps_what_was_bound_with_the_version(backend: Backend) {
 }
 
 /// A service that cannot say what it offers is no mistake of the author: a warning, and the flow is published.
-#[tokio::test]
-async fn takes_a_service_that_is_down_for_unchecked() {
-    let app = TestApp::start(Backend::Sqlite).await;
+async fn takes_a_service_that_is_down_for_unchecked(backend: Backend) {
+    let app = TestApp::start(backend).await;
     let service = json!({ "type": "mcp", "id": "down", "config": { "url": "http://127.0.0.1:1/mcp" } });
     app.service(service).await;
     app.service(api("off", "http://127.0.0.1:1")).await;
@@ -115,10 +116,9 @@ async fn takes_a_service_that_is_down_for_unchecked() {
 }
 
 /// A flow reaches what its publisher may: nobody publishes around an allow-list.
-#[tokio::test]
-async fn nobody_publishes_what_they_may_not_call() {
+async fn nobody_publishes_what_they_may_not_call(backend: Backend) {
     let upstream = http::Server::start().await;
-    let app = TestApp::start(Backend::Sqlite).await;
+    let app = TestApp::start(backend).await;
     app.service(crm(&upstream)).await;
     app.post("flows", json!({ "id": "all", "source": "nodes: {a: {exec: 'api://crm/fail'}}" })).await.is(201);
     publish(&app, "all").await.is(200);

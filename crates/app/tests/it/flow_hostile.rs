@@ -5,7 +5,14 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use testkit::client::send;
-use testkit::{Backend, Reply, TestApp};
+use testkit::{Backend, Reply, TestApp, on_both_databases};
+
+on_both_databases! {
+    refuses_texts_beyond_the_limits_with_their_place
+    tells_where_a_text_cannot_be_read
+    refuses_bodies_that_are_too_large_or_no_text
+    takes_no_odd_names
+}
 
 /// Small texts that mean something endless.
 fn endless() -> Vec<(&'static str, String)> {
@@ -30,9 +37,8 @@ fn endless() -> Vec<(&'static str, String)> {
 }
 
 /// FL-17, and the fault "hostile expression, YAML bomb": 422 with a place, process unharmed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refuses_texts_beyond_the_limits_with_their_place() {
-    let app = TestApp::start(Backend::Sqlite).await;
+async fn refuses_texts_beyond_the_limits_with_their_place(backend: Backend) {
+    let app = TestApp::start(backend).await;
     app.post("flows", json!({ "id": "f", "source": "nodes: {a: {with: 1}}" })).await.is(201);
     for (name, text) in endless() {
         let begun = Instant::now();
@@ -52,9 +58,8 @@ async fn refuses_texts_beyond_the_limits_with_their_place() {
 }
 
 /// What cannot be read is a draft with its first problem, and is never published.
-#[tokio::test]
-async fn tells_where_a_text_cannot_be_read() {
-    let app = TestApp::start(Backend::Sqlite).await;
+async fn tells_where_a_text_cannot_be_read(backend: Backend) {
+    let app = TestApp::start(backend).await;
     for (at, (text, code, line)) in [
         ("nodes: {a: [", "Syntax", 1),
         ("nodes:\n  a: {with: 1}\n  a: {with: 2}\n", "Duplicate", 3),
@@ -85,9 +90,8 @@ async fn raw(app: &TestApp, path: &str, body: Vec<u8>) -> Reply {
 }
 
 /// The fault "10 MB body", and bodies that are none.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refuses_bodies_that_are_too_large_or_no_text() {
-    let app = TestApp::start(Backend::Sqlite).await;
+async fn refuses_bodies_that_are_too_large_or_no_text(backend: Backend) {
+    let app = TestApp::start(backend).await;
     let of_size = |size: usize| json!({ "id": "x", "source": "x".repeat(size) }).to_string().into_bytes();
     raw(&app, "flows", of_size(10 * 1024 * 1024)).await.is(422);
     let large = of_size(17 * 1024 * 1024);
@@ -116,9 +120,8 @@ async fn refuses_bodies_that_are_too_large_or_no_text() {
 }
 
 /// FL-32: names that are none lead nowhere, whatever stands in them.
-#[tokio::test]
-async fn takes_no_odd_names() {
-    let app = TestApp::start(Backend::Sqlite).await;
+async fn takes_no_odd_names(backend: Backend) {
+    let app = TestApp::start(backend).await;
     let source = json!({ "nodes": { "a": { "with": 1 } } });
     for id in ["", "validate", ".hidden", "a b", "a/b", "../x", "ä", "a\u{0}", "x?y", "{}", "a\nb"] {
         let refused = app.post("flows", json!({ "id": id, "source": source })).await;

@@ -74,7 +74,8 @@ async fn the_guide_to_flows_does_what_it_says() {
     ] {
         assert!(out.contains(expected), "{expected}\n{out}");
     }
-    let repeated = out.trim_end().lines().last().unwrap();
+    let [.., repeated, hello] = out.trim_end().lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
+    assert_eq!(hello, "\"Hello Ada\"");
     testkit::eventually("the repeated run has ended", std::time::Duration::from_secs(30), async || {
         app.get(&format!("runs/{repeated}")).await.is(200).body["output"]["order"] == 7
     })

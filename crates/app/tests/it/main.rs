@@ -38,6 +38,7 @@ mod file_services;
 mod flow_checks;
 mod flow_command;
 mod flow_hostile;
+mod flow_tools;
 mod flows;
 mod full_connection;
 mod full_disk;

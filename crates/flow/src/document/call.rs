@@ -7,7 +7,7 @@ use super::model::{Call, Target};
 use super::origin::Origin;
 use super::words::part;
 use crate::cursor::{Cursor, is_identifier};
-use crate::problem::{Code, Problems};
+use crate::problem::{Code, Problem, Problems};
 use tool::Uri;
 
 /// Reads the call of a node of that kind.
@@ -44,15 +44,27 @@ pub(super) fn read_small(cursor: &Cursor<'_>, problems: &mut Problems) -> Option
 
 /// A URI is written out: what is called can be checked before, and nobody's data chooses it.
 pub(super) fn uri(text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Target {
-    let parsed = if text.contains("${") {
-        Err("a URI is written out, without '${}': use 'case' to choose among tools".to_owned())
-    } else {
-        text.parse::<Uri>().map_err(|error| error.to_string())
-    };
+    let parsed = parsed(text);
     if let Err(reason) = &parsed {
-        problems.add(cursor.error(Code::Syntax, format!("'{text}' is no URI of a tool: {reason}")));
+        problems.add(malformed(text, reason, cursor).of_call());
     }
     Target(parsed)
+}
+
+/// One of several addresses: without it the others are left.
+pub(super) fn listed_uri(text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Uri> {
+    parsed(text).map_err(|reason| problems.add(malformed(text, &reason, cursor))).ok()
+}
+
+fn parsed(text: &str) -> Result<Uri, String> {
+    if text.contains("${") {
+        return Err("a URI is written out, without '${}': use 'case' to choose among tools".to_owned());
+    }
+    text.parse::<Uri>().map_err(|error| error.to_string())
+}
+
+fn malformed(text: &str, reason: &str, cursor: &Cursor<'_>) -> Problem {
+    cursor.error(Code::Syntax, format!("'{text}' is no URI of a tool: {reason}"))
 }
 
 fn read_args(cursor: &Cursor<'_>, problems: &mut Problems) -> Data {

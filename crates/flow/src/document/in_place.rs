@@ -94,7 +94,7 @@ fn tools(field: &Cursor<'_>, problems: &mut Problems) -> Vec<String> {
 fn tool(item: &Cursor<'_>, problems: &mut Problems) -> Option<String> {
     let text = item.text(problems)?;
     if !text.contains('*') {
-        return call::uri(text, item, problems).0.ok().map(|uri| uri.to_string());
+        return call::listed_uri(text, item, problems).map(|uri| uri.to_string());
     }
     let why = match text.contains("://") {
         true => Pattern(text.to_owned()).never_matches(),

@@ -77,6 +77,7 @@ impl Types<'_> {
         let name = name.to_owned();
         let Some(text) = cursor.as_text() else {
             let schema = self.schema(cursor, problems);
+            check_secret(cursor, problems);
             let is_secret = is_secret(cursor);
             let default = schema.get("default").and_then(|value| literal(value, &origin));
             return Declared { is_optional: default.is_some(), name, schema, default, is_secret, origin };
@@ -198,8 +199,22 @@ impl Types<'_> {
 
 const SECRET: &str = "secret";
 
+/// What is neither true nor false shows nothing.
 fn is_secret(cursor: &Cursor<'_>) -> bool {
-    cursor.tree.get(SECRET).is_some_and(|secret| matches!(secret.content, Content::Bool(true)))
+    let secret = cursor.tree.get(SECRET).map(|secret| &secret.content);
+    match secret {
+        None | Some(Content::Bool(false)) => false,
+        Some(Content::Bool(true)) => true,
+        // A field of that name, in an object of names and types.
+        Some(_) => is_schema(cursor),
+    }
+}
+
+/// `yes` and "true" are texts.
+fn check_secret(cursor: &Cursor<'_>, problems: &mut Problems) {
+    if let Some(secret) = cursor.field(SECRET).filter(|_| is_schema(cursor)) {
+        secret.bool(problems);
+    }
 }
 
 /// What is said to be secret where nothing is sealed would be shown.

@@ -79,6 +79,7 @@ impl Machine {
             target: calling.target.clone(),
             arguments: calling.arguments.clone(),
             attempt: calling.attempt,
+            is_at_most_once: self.frames[&spot.0].block.nodes[spot.1].is_at_most_once,
             deadline: self.deadline(spot),
             cancel: CancellationToken::new(),
         }
@@ -96,6 +97,8 @@ impl Machine {
             Ok(Answer::Child(run)) => {
                 self.emit(path.to_owned(), attempt, Fact::Waiting(Waiting::Child { run }))
             }
+            // It is as it was.
+            Ok(Answer::Later) => {}
             Err(failure) => self.call_failed(spot, attempt, failure),
         }
     }

@@ -21,7 +21,7 @@ pub enum Stop {
     Ended,
     /// The run waits and was given back.
     Parked,
-    /// The driver was told to stop. Calls had a moment to end; whoever has the run next makes the others again.
+    /// The driver was told to stop, or a call is for later. Other calls had a moment to end; whoever has the run next makes the others again.
     Stopped,
 }
 
@@ -39,7 +39,8 @@ pub async fn drive(
     clock: &dyn Clock,
     stop: &CancellationToken,
 ) -> Result<Stop, Lost> {
-    let mut driver = Driver { journal, calls, clock, flying: Flying::new(), tokens: HashMap::new() };
+    let mut driver =
+        Driver { journal, calls, clock, flying: Flying::new(), tokens: HashMap::new(), is_put_off: false };
     let stopped = driver.run(machine, stop).await;
     driver.cancel_all();
     stopped
@@ -51,6 +52,8 @@ struct Driver<'a> {
     clock: &'a dyn Clock,
     flying: Flying,
     tokens: HashMap<(String, u32), CancellationToken>,
+    /// A call is to be made by whoever has the run next.
+    is_put_off: bool,
 }
 
 impl Driver<'_> {
@@ -119,7 +122,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Waits for something to happen; `false` if it is that we are told to stop.
+    /// Waits for something to happen; `false` if it is that we are to stop.
     async fn wait(&mut self, machine: &mut Machine, stop: &CancellationToken) -> Result<bool, Lost> {
         let due_at = machine.due_at();
         let alarm = async {
@@ -139,11 +142,14 @@ impl Driver<'_> {
         while let Some(Some((id, result))) = self.flying.next().now_or_never() {
             self.take(machine, &id, result);
         }
-        Ok(true)
+        Ok(!self.is_put_off)
     }
 
     fn take(&mut self, machine: &mut Machine, id: &(String, u32), result: Result<Answer, Failure>) {
-        if self.tokens.remove(id).is_some() {
+        let is_wanted = self.tokens.remove(id).is_some();
+        if result == Ok(Answer::Later) {
+            self.is_put_off = true;
+        } else if is_wanted {
             machine.answer(&id.0, id.1, result, self.clock.now());
         }
     }

@@ -83,6 +83,8 @@ pub struct Call {
     pub key: String,
     /// From 1.
     pub attempt: u32,
+    /// It is not made again after a crash.
+    pub is_at_most_once: bool,
     /// It must have ended by then.
     pub deadline: Option<DateTime<Utc>>,
     /// Cancelled when nobody waits for the answer any more.
@@ -96,6 +98,8 @@ pub enum Answer {
     Value(Value),
     /// A run of its own goes on and tells later.
     Child(String),
+    /// Nothing: it was not made. Whoever has the run next makes it.
+    Later,
 }
 
 /// Whose time counts: that of the database, which all replicas share.

@@ -3,7 +3,7 @@
 use super::formats::FORMATS;
 use super::record::{Ending, Failure};
 use super::{Machine, ROOT};
-use crate::document::{Flow, object};
+use crate::document::{Declared, Flow, object};
 use crate::limits;
 use expression::Setting;
 use serde_json::{Map, Value, json};
@@ -59,6 +59,7 @@ impl Flow {
         setting: &Setting,
     ) -> Result<Map<String, Value>, Failure> {
         inputs.values().try_for_each(super::call::check_value)?;
+        self.check_digits(&inputs)?;
         // Defaults may speak of other inputs, so these come first.
         check(&self.input_schema(), &Value::Object(inputs.clone()), "input")?;
         for input in self.inputs.iter().filter(|input| input.default.is_some()) {
@@ -76,6 +77,22 @@ impl Flow {
         Ok(inputs)
     }
 
+    /// Where a type says nothing of numbers, a whole one of more than 64 bits would be rounded without a word.
+    fn check_digits(&self, inputs: &Map<String, Value>) -> Result<(), Failure> {
+        let is_untyped = |input: &&Declared| input.schema.as_object().is_some_and(Map::is_empty);
+        for input in self.inputs.iter().filter(is_untyped) {
+            if inputs.get(&input.name).is_some_and(has_rounded) {
+                let name = &input.name;
+                let message = format!(
+                    "the input '{name}' has a number beyond 64 bits, which would be rounded; send it as a text, or \
+                     give the input a type with 'number' there"
+                );
+                return Err(Failure::new("VALIDATION_FAILED", message));
+            }
+        }
+        Ok(())
+    }
+
     /// An output without what the flow does not declare, if it fits.
     fn release(&self, mut output: Value) -> Result<Value, Failure> {
         super::call::check_value(&output)?;
@@ -83,6 +100,20 @@ impl Flow {
         cut(&mut output, schema, &self.types);
         check(&self.with_types(schema.clone()), &output, "output")?;
         Ok(output)
+    }
+}
+
+/// Two to the power of 64: what is as large was perhaps not sent so.
+const BEYOND: f64 = 18_446_744_073_709_551_616.0;
+
+fn has_rounded(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            number.is_f64() && number.as_f64().is_some_and(|value| value.abs() >= BEYOND)
+        }
+        Value::Array(items) => items.iter().any(has_rounded),
+        Value::Object(fields) => fields.values().any(has_rounded),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }
 

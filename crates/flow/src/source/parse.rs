@@ -85,6 +85,13 @@ impl<'a> Builder<'a> {
                 "a file holds one flow, here a second document begins",
             )),
             Event::Scalar(text, style, anchor, tag) => {
+                let is_bare = style == ScalarStyle::Plain && tag.is_none();
+                if is_bare && scalar::is_beyond_64_bits(&text) {
+                    let message = format!(
+                        "{text} has more than 64 bits and would be rounded; write it as a text, in quotes"
+                    );
+                    return Err(Problem::error(Code::Syntax, "", spot.at, message));
+                }
                 let tree = Self::scalar(&text, style, tag.as_deref(), span);
                 let size = Size { values: 1, bytes: text.len(), depth: 1 };
                 self.count(size, spot.at)?;

@@ -13,6 +13,13 @@ pub(super) fn plain(text: &str) -> Content {
     }
 }
 
+/// A whole number that no JSON reader keeps as it is.
+pub(super) fn is_beyond_64_bits(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole && matches!(number(text), Some(number) if number.is_f64())
+}
+
 fn number(text: &str) -> Option<Number> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(Number::from);
@@ -44,6 +51,16 @@ mod tests {
             Content::Number(number) => Value::Number(number),
             Content::Text(text) => text.into(),
             Content::List(_) | Content::Map(_) => unreachable!("a scalar is neither"),
+        }
+    }
+
+    #[test]
+    fn what_would_be_rounded_is_found() {
+        for text in ["18446744073709551616", "-9223372036854775809", "+99999999999999999999"] {
+            assert!(is_beyond_64_bits(text), "{text}");
+        }
+        for text in ["18446744073709551615", "-9223372036854775808", "1e20", "1.5", "", "-", "x"] {
+            assert!(!is_beyond_64_bits(text), "{text}");
         }
     }
 

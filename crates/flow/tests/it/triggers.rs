@@ -78,6 +78,8 @@ triggers:
     let [named, mapped, wrong] = &flow.triggers[..] else { panic!("three triggers") };
     let inputs = named.inputs(&flow, &event, &setting).unwrap();
     assert_eq!(json!(inputs), json!({"id": "O-1", "body": event["body"]}));
+    let same = json!({"body": {"id": "O-1", "body": "inner"}});
+    assert_eq!(named.inputs(&flow, &same, &setting).unwrap()["body"], same["body"]);
     assert_eq!(flow.concurrency_key(&inputs, &setting), Ok(Some("\"order O-1\"".to_owned())));
     assert_eq!(named.dedupe_key(&event, &setting), Ok(None));
     assert_eq!(json!(mapped.inputs(&flow, &event, &setting).unwrap()), json!({"id": 7}));

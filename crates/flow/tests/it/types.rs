@@ -41,6 +41,28 @@ fn a_type_that_is_too_deep_is_refused() {
     });
 }
 
+/// FL-32: what is neither true nor false is no way to say that something is not secret.
+#[test]
+fn secret_is_true_or_false() {
+    for word in ["yes", "'true'", "1", "null", "[true]"] {
+        let text = format!("inputs: {{p: {{type: string, secret: {word}}}}}\nnodes: {{n: {{with: p}}}}");
+        let reading = flow::read(&text);
+        assert_eq!(
+            super::codes(&reading.problems),
+            [(Code::Syntax, 1, 36)],
+            "{word}: {:?}",
+            reading.problems
+        );
+        assert!(reading.flow.unwrap().inputs[0].is_secret, "{word}");
+    }
+    for (word, is_secret) in [("true", true), ("True", true), ("false", false)] {
+        let text = format!("inputs: {{p: {{type: string, secret: {word}}}}}\nnodes: {{n: {{with: p}}}}");
+        let reading = flow::read(&text);
+        assert!(reading.problems.is_empty(), "{word}: {:?}", reading.problems);
+        assert_eq!(reading.flow.unwrap().inputs[0].is_secret, is_secret, "{word}");
+    }
+}
+
 /// FL-32: what is said to be secret where nothing is sealed is refused, and not shown.
 #[test]
 fn only_inputs_themselves_are_secret() {

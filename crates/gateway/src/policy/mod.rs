@@ -8,7 +8,7 @@ use crate::catalog::{Entry, Route};
 use std::sync::Arc;
 use std::time::Instant;
 use tool::uri::Options;
-use tool::{Caller, Context, Error, Identity, Pattern, Result, Role, Run, Scope, TenantId, runs};
+use tool::{Caller, Context, Error, Identity, Pattern, Result, Role, Run, Scope, TenantId, Uri, runs};
 
 /// With so many limiters, those of callers that have gone are looked for.
 const MANY_LIMITERS: usize = 1024;
@@ -73,6 +73,20 @@ pub(crate) fn permits_entry(caller: &Caller, entry: &Entry) -> Result<()> {
 pub fn permits_named(caller: &Caller, name: &str, address: &str) -> Result<()> {
     may_call(caller)?;
     if is_listed(caller, name, address) { Ok(()) } else { Err(not_listed(caller, name)) }
+}
+
+/// The same rule for a version of a flow, as a call of it would name it: `?version=2`.
+///
+/// # Errors
+/// `Denied`, saying which right is missing.
+pub fn permits_version(caller: &Caller, flow: &Uri, version: u32) -> Result<()> {
+    may_call(caller)?;
+    let (address, options) = (flow.to_string(), format!("?version={version}"));
+    let is_allowed = |allow: &Pattern| allow.matches_with(&address, &options);
+    if caller.allow.is_empty() || caller.allow.iter().any(is_allowed) {
+        return Ok(());
+    }
+    Err(not_listed(caller, &format!("{address}{options}")))
 }
 
 /// The caller's allow-list has it, or there is no such list: also of those who call nothing.

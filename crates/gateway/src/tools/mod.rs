@@ -146,9 +146,10 @@ impl Gateway {
     fn check_uri(&self, tenant: &TenantId, definition: &ToolDefinition, tool: &UriTool) -> Checked {
         let mut problems = shape::check(&tool.shape, "");
         let scheme = tool.uri.scheme();
-        if scheme != tool::runs::SCHEME && self.kind(scheme).is_err() {
-            let flows = std::iter::once(tool::runs::SCHEME);
-            let known: Vec<_> = self.kinds().iter().map(|kind| kind.scheme).chain(flows).collect();
+        // Flows are no type that services are made of, and lead somewhere.
+        if self.kind(scheme).is_err() && scheme != tool::runs::SCHEME {
+            let known = self.kinds().iter().map(|kind| kind.scheme);
+            let known: Vec<_> = known.chain([tool::runs::SCHEME]).collect();
             let absence = self.registry().no_service_type(scheme);
             let message = format!("{absence}; a URI begins with one of {}", known.join(", "));
             problems.push(Problem::new("uri", "UnknownType", message));

@@ -21,8 +21,8 @@ pub trait Watcher: Send + Sync {
     /// Something became true.
     fn see(&self, record: &Record);
 
-    /// Decides on an approval; `None` where nobody can be asked.
-    fn decide(&self, path: &str, title: &Value) -> Option<Decision>;
+    /// Decides on an approval, and fills in what its JSON Schema asks for; `None` where nobody can be asked.
+    fn decide(&self, path: &str, title: &Value, fields: Option<&Value>) -> Option<Decision>;
 }
 
 /// A flow to be run without a server.
@@ -103,8 +103,8 @@ impl Journal for Memory<'_> {
 
     async fn park(&self, parking: &Parking) -> std::result::Result<bool, Lost> {
         for (path, waiting) in &parking.waiting {
-            let Waiting::Approval { title, .. } = waiting else { continue };
-            match self.watcher.decide(path, title) {
+            let Waiting::Approval { title, fields, .. } = waiting else { continue };
+            match self.watcher.decide(path, title, fields.as_ref()) {
                 Some(decision) => self.leave(path, Fact::Decided(decision)),
                 None => return Err(Lost(format!("'{path}' asks for an approval; run the flow on a server"))),
             }

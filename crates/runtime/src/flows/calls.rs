@@ -10,12 +10,16 @@ use gateway::Gateway;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::Status;
 use tokio_util::sync::CancellationToken;
 use tool::secret::SecretValues;
 use tool::{
     Arguments, CallTools as _, CallableTool, Context, Error, ErrorKind, Extras, Outcome, Output, Request,
     RunId, RunKind, Shared, Step, Target,
 };
+
+/// As long a process may take to learn that a tenant is on again.
+const RELOAD: Duration = Duration::from_secs(2);
 
 pub(super) struct RunCalls {
     pub(super) flows: Arc<Flows>,
@@ -41,17 +45,70 @@ impl Calls for RunCalls {
     }
 
     async fn call(&self, call: Call) -> Result<Answer, Failure> {
+        loop {
+            if self.is_for_later(&call).await {
+                return Ok(Answer::Later);
+            }
+            let made = self.make(&call).await;
+            let nothing = (self.flows.options.code_of)(ErrorKind::NotFound);
+            // Switched off meanwhile, a tenant has no tools: there was nothing to call.
+            if self.is_served() || made.as_ref().err().is_none_or(|failure| failure.code != nothing) {
+                return made;
+            }
+        }
+    }
+}
+
+impl RunCalls {
+    /// This process knows what the tenant can call; of one that is switched off it knows nothing.
+    fn is_served(&self) -> bool {
+        self.flows.gateway().is_none_or(|gateway| gateway.catalog().tenant(&self.cx.tenant).is_some())
+    }
+
+    /// Runs of a tenant that is switched off wait: their calls are made when it is on again. A call that nobody else may
+    /// make is waited with.
+    async fn is_for_later(&self, call: &Call) -> bool {
+        let Some(mut changes) = self.flows.gateway().map(|gateway| gateway.catalog().changes()) else {
+            return false;
+        };
+        let mut looked_until = Instant::now() + RELOAD;
+        while !self.is_served() {
+            let pause = looked_until.saturating_duration_since(Instant::now());
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = call.cancel.cancelled() => return true,
+                () = self.flows.stopping.cancelled() => return true,
+                () = tokio::time::sleep(pause) => {
+                    if self.is_switched_on().await {
+                        return false;
+                    }
+                    if !call.is_at_most_once {
+                        return true;
+                    }
+                    looked_until = Instant::now() + RELOAD;
+                }
+            }
+        }
+        false
+    }
+
+    async fn is_switched_on(&self) -> bool {
+        let tenant = self.flows.answered(self.flows.store.tenants().get(&self.cx.tenant)).await;
+        tenant.is_ok_and(|tenant| tenant.status == Status::Active)
+    }
+
+    async fn make(&self, call: &Call) -> Result<Answer, Failure> {
         let (uri, in_place) = agents::target(&call.target)?;
         let gateway = self.flows.gateway().ok_or_else(stopping)?;
         gateway.check_options(&uri).map_err(|error| invalid_uri(&error))?;
         let cancel = self.gone.child_token();
-        let cx = Context { deadline: self.deadline(&call), cancel: cancel.clone(), ..self.cx.clone() };
+        let cx = Context { deadline: self.deadline(call), cancel: cancel.clone(), ..self.cx.clone() };
         let is_async = uri.options().is_async == Some(true);
         let target = Target::Uri(uri);
         // What cannot be called says so itself.
         let found = gateway.tool(&cx, &target).ok();
         let is_agent = found.as_ref().is_some_and(|found| found.run_kind == Some(RunKind::Agent));
-        let (cx, request) = self.request(&cx, target, found.as_ref(), &call)?;
+        let (cx, request) = self.request(&cx, target, found.as_ref(), call)?;
         let shared = in_place.map(|in_place| Shared::new(Arc::new(in_place)));
         let cx = Context { shared, ..cx };
         let code_of = self.flows.options.code_of;
@@ -71,9 +128,7 @@ impl Calls for RunCalls {
             Err(_) => Err(Failure::new("INTERNAL", "the call ended in a mistake of ours")),
         }
     }
-}
 
-impl RunCalls {
     fn deadline(&self, call: &Call) -> Instant {
         let usual = Instant::now() + self.flows.options.call_timeout;
         call.deadline.map_or(usual, |deadline| self.flows.clock.instant(deadline))

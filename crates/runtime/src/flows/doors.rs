@@ -5,13 +5,13 @@ use super::given::{Given, Origin};
 use super::journal::cancelled;
 use super::records::{of_others, to_row};
 use super::start::{MAX_DEPTH, NewStart, StartedRun};
-use super::versions::Version;
+use super::versions::{Version, check_draft};
 use flow::difference_before;
 use flow::engine::{Decision, Fact, Record, copied, decided};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::runs::{AtMost, Cancellation, Run, Wait};
-use tool::{Caller, Error, Result, RunId, TenantId};
+use tool::{Caller, Error, ErrorKind, Result, RunId, TenantId};
 
 /// Signals that one run takes: all of them stay in its journal.
 pub const SIGNALS: i64 = 10_000;
@@ -131,7 +131,10 @@ impl Flows {
         if caller.bu_code.is_some() {
             given.bu_code.clone_from(&caller.bu_code);
         }
-        let own = self.version_of(&old, data.source).await;
+        if let (None, Some(draft)) = (replay.version, &data.source) {
+            check_draft(draft)?;
+        }
+        let own = self.version_of(&old, data.source).await.map_err(|error| gone(error, &old));
         // What was secret stays so, whatever the other version says of its inputs.
         let secrets = match &own {
             Ok(own) => given.secrets_of(&own.flow),
@@ -179,6 +182,18 @@ impl Flows {
             level = below;
         }
         Ok(())
+    }
+}
+
+/// A flow that was made again under its id has other versions.
+fn gone(error: Error, run: &Run) -> Error {
+    match (error.kind(), run.version) {
+        (ErrorKind::NotFound, Some(number)) => Error::missing(format!(
+            "the flow '{}' has no version {number} any more, which this run ran; give 'version', without 'from', or start a \
+             new run",
+            run.flow
+        )),
+        _ => error,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Flows;
 use super::drive::{Driven, Known, KnownFlow};
 use super::given::{Given, Origin, Starter};
-use super::versions::{Version, parse};
+use super::versions::{Version, parse_draft};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use expression::Setting;
@@ -210,12 +210,12 @@ impl Flows {
     pub async fn draft(&self, tenant: &TenantId, flow: &str) -> Result<Arc<Version>> {
         let draft = self.store.flows().get(tenant, flow).await?.draft;
         let bound = self.bound_of(tenant, &draft).await?;
-        Ok(Arc::new(parse(draft, bound)?))
+        Ok(Arc::new(parse_draft(draft, bound)?))
     }
 }
 
 /// What tells keys apart that are kept where everybody may look, and says nothing of the inputs in them.
-fn digest(key: &str) -> String {
+pub(super) fn digest(key: &str) -> String {
     if key.is_empty() {
         return String::new();
     }
@@ -233,14 +233,15 @@ fn not_accepted(error: store::Error, flow: &str) -> Error {
 }
 
 fn refused(refusal: Refusal, flow: &str) -> Error {
-    Error::rate_limited(match refusal {
+    match refusal {
         Refusal::QueueFull => {
-            "too many runs of this tenant wait to begin; try again when some have ended".to_owned()
+            Error::rate_limited("too many runs of this tenant wait to begin; try again when some have ended")
+                .retryable()
         }
-        Refusal::NoSlot => format!(
+        Refusal::NoSlot => Error::rate_limited(format!(
             "as many runs of '{flow}' as its 'concurrency' allows are under way; try again when one has ended"
-        ),
-    })
+        )),
+    }
 }
 
 /// What does not fit, as an error of the one who starts.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::{Store, within};
-use tool::{Error, Result, TenantId};
+use tool::{Error, Problem, Result, TenantId};
 
 /// With so many, all are forgotten: each is a text away.
 const MAX_KEPT: usize = 1000;
@@ -55,7 +55,7 @@ impl Versions {
         let rights = version.rights.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
             Error::internal("the rights of a version cannot be read; publish the flow again").caused_by(error)
         })?;
-        // A flow that was deleted and made again counts from 1 again.
+        // A flow that was deleted with its runs and made again counts from 1 again.
         let is_same = |known: &Arc<Version>| known.source == version.source && known.rights == rights;
         if let Some(known) = known.filter(is_same) {
             return Ok(known);
@@ -85,7 +85,28 @@ impl Versions {
     }
 }
 
-/// A text that is to be run, as nobody has published it yet.
+/// A draft that somebody begins to run. What cannot be read in it would be replaced by what is usual, and that is not what
+/// it says: only a malformed URI of a call is left to the node that makes it.
+pub(super) fn parse_draft(source: String, bound: Vec<Bound>) -> Result<Version> {
+    check_draft(&source)?;
+    parse(source, bound)
+}
+
+/// The same without running it.
+pub(super) fn check_draft(source: &str) -> Result<()> {
+    let problems = flow::read(source).problems;
+    let broken: Vec<_> =
+        problems.iter().filter(|problem| problem.is_error() && !problem.is_of_call()).collect();
+    let Some(first) = broken.first() else { return Ok(()) };
+    let message = format!("the draft cannot be run: {} (line {})", first.message, first.line);
+    let problem = |found: &&flow::Problem| {
+        let at = format!("{} (line {}, column {})", found.message, found.line, found.column);
+        Problem::new(found.path.clone(), found.code.as_str(), at)
+    };
+    Err(Error::invalid_input(message).with_problems(broken.iter().map(problem).collect()))
+}
+
+/// A text as it is, with what is usual in the place of what cannot be read.
 pub(super) fn parse(source: String, bound: Vec<Bound>) -> Result<Version> {
     let reading = flow::read(&source);
     let Some(flow) = reading.flow else {

@@ -132,10 +132,12 @@ impl Flows<'_> {
         self.finish(write, tenant, id).await
     }
 
-    /// Deletes the flow with its versions and triggers. As long as runs of it are under way, that is a conflict.
+    /// Deletes the flow with its versions and triggers, and the keys of its runs. As long as runs of it are under way, that is a conflict.
     pub async fn delete(self, tenant: &TenantId, id: &str) -> Result<()> {
         check_name(id)?;
         let mut write = self.0.write().await?;
+        // Before the flow's row, as those who start a run do.
+        forget_keys(&mut write, tenant, id).await?;
         // Held from here on, so that no run begins between the look and the end.
         self.check_revision(&mut write, tenant, id, None).await?;
         let row = sqlx::query(
@@ -149,6 +151,8 @@ impl Flows<'_> {
         if column::integer(&row, "live")? > 0 {
             return Err(Error::new(ErrorKind::Conflict, "runs of the flow are under way").at("runs"));
         }
+        // What was started since the first time.
+        forget_keys(&mut write, tenant, id).await?;
         sqlx::query("DELETE FROM flows WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
             .bind(id)
@@ -184,6 +188,16 @@ impl Flows<'_> {
         write.commit_change(tenant).await?;
         Ok(flow)
     }
+}
+
+/// What was started once was started of this flow, and of none that comes after it.
+async fn forget_keys(write: &mut Write, tenant: &TenantId, id: &str) -> Result<()> {
+    sqlx::query("DELETE FROM run_dedupe WHERE tenant = $1 AND flow = $2")
+        .bind(tenant.as_str())
+        .bind(id)
+        .execute(write.connection())
+        .await?;
+    Ok(())
 }
 
 pub(crate) fn missing() -> Error {

@@ -76,7 +76,8 @@ fn check(publication: &Publication) -> Result<()> {
     publication.triggers.iter().try_for_each(NewTrigger::check)
 }
 
-/// The numbers of a flow whose row is locked have no gaps.
+/// The numbers of a flow whose row is locked have no gaps, and none is that of a run: runs know no more of their text than
+/// its number, and outlive a flow that is deleted and made again.
 async fn insert_version(
     write: &mut Write,
     tenant: &TenantId,
@@ -85,8 +86,10 @@ async fn insert_version(
 ) -> Result<i64> {
     let row = sqlx::query(
         "INSERT INTO flow_versions (tenant, flow, version, source, bound, published_by, at, rights)
-         SELECT $1, $2, COALESCE(MAX(version), 0) + 1, $3, $4, $5, $6, $7 FROM flow_versions
-         WHERE tenant = $1 AND flow = $2 RETURNING version",
+         SELECT $1, $2, COALESCE(MAX(version), 0) + 1, $3, $4, $5, $6, $7 FROM
+             (SELECT version FROM flow_versions WHERE tenant = $1 AND flow = $2
+              UNION ALL SELECT version FROM runs WHERE tenant = $1 AND flow = $2) AS used
+         RETURNING version",
     )
     .bind(tenant.as_str())
     .bind(id)

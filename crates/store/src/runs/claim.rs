@@ -124,7 +124,7 @@ impl Runs<'_> {
             "{TENANTS}
              SELECT MIN(CASE WHEN {is_due} THEN 0 ELSE (SELECT MIN(r.due_at) FROM runs r
                  WHERE r.tenant = found.tenant AND r.due_at > {now}) - {now} END) AS due_in
-             FROM found WHERE tenant IS NOT NULL"
+             FROM found WHERE {IS_ACTIVE}"
         );
         let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(self.0.pool()).await?;
         let due_in = row::optional_integer(&row, "due_in")?;
@@ -134,7 +134,8 @@ impl Runs<'_> {
     /// The tenants that have runs which are due, beginning behind the one that had its turn last.
     async fn due_tenants(self) -> Result<VecDeque<TenantId>> {
         let is_due = is_due(leases::now(self.0.backend()));
-        let sql = format!("{TENANTS} SELECT tenant FROM found WHERE {is_due} ORDER BY tenant");
+        let sql =
+            format!("{TENANTS} SELECT tenant FROM found WHERE {is_due} AND {IS_ACTIVE} ORDER BY tenant");
         let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(self.0.pool()).await?;
         let mut tenants =
             rows.iter().map(|row| row::parsed(row, "tenant")).collect::<Result<VecDeque<TenantId>>>()?;
@@ -153,6 +154,9 @@ const TENANTS: &str = "WITH RECURSIVE found (tenant) AS (
      UNION ALL
      SELECT (SELECT MIN(r.tenant) FROM runs r WHERE r.tenant > found.tenant AND r.due_at IS NOT NULL)
      FROM found WHERE found.tenant IS NOT NULL)";
+
+/// The runs of a tenant that is switched off wait until it is on again.
+const IS_ACTIVE: &str = "EXISTS (SELECT 1 FROM tenants o WHERE o.id = found.tenant AND o.status = 'active')";
 
 /// The tenant that was found has a run that is due and in nobody's hands.
 fn is_due(now: &str) -> String {

@@ -1,6 +1,6 @@
 //! What others than its owner do to a run: leave it a record, cancel it, have it tried again.
 
-use crate::database::Write;
+use crate::database::{Backend, Write};
 use crate::runs::journal::{self, Line, NewRecord};
 use crate::runs::replace::Cancellation;
 use crate::runs::{Parent, Run, Runs, State, claim, commit, missing, slots};
@@ -76,10 +76,15 @@ impl Runs<'_> {
         Ok(run)
     }
 
-    /// Queues a failed run again, with a record that says so. Any other run is a conflict.
+    /// Queues a failed run again, with a record that says so. Any other run is a conflict; one whose flow or version has
+    /// gone stays as it is.
     pub async fn retry(self, tenant: &TenantId, run: &RunId, record: &NewRecord) -> Result<Run> {
         record.check()?;
         let mut write = self.0.write().await?;
+        let old = self.read(write.connection(), tenant, run).await?;
+        if old.agent.is_none() {
+            check_text(&mut write, &old).await?;
+        }
         let now = leases::now(write.backend());
         let sql = format!(
             "UPDATE runs SET state = 'queued', ended_at = NULL,
@@ -106,6 +111,33 @@ impl Runs<'_> {
         self.0.runs_changed().notify_waiters();
         Ok(run)
     }
+}
+
+/// The flow is there with what the run runs of it, and stays so until the transaction ends.
+async fn check_text(write: &mut Write, run: &Run) -> Result<()> {
+    let lock = match write.backend() {
+        Backend::Sqlite => "",
+        Backend::Postgres => "FOR SHARE OF f",
+    };
+    // The text of a draft is kept with its run.
+    let sql = format!(
+        "SELECT 1 FROM flows f WHERE f.tenant = $1 AND f.id = $2 AND ($3 IS NULL OR EXISTS
+             (SELECT 1 FROM flow_versions v WHERE v.tenant = $1 AND v.flow = $2 AND v.version = $3)) {lock}"
+    );
+    let found = sqlx::query(AssertSqlSafe(sql))
+        .bind(run.tenant.as_str())
+        .bind(run.flow.as_str())
+        .bind(run.version)
+        .fetch_optional(write.connection())
+        .await?;
+    if found.is_some() {
+        return Ok(());
+    }
+    let message = format!(
+        "the flow '{}' was deleted with what this run runs of it, so that it cannot be tried again; start a new run",
+        run.flow
+    );
+    Err(Error::new(ErrorKind::NotFound, message))
 }
 
 fn ended() -> Error {

@@ -117,11 +117,19 @@ impl Runs<'_> {
             return Ok(Inserted::Known(run));
         }
         if new.agent.is_none() {
-            check_flow(&mut write, tenant, &new.flow).await?;
+            check_flow(&mut write, tenant, new).await?;
         }
         if is_queue_full(&mut write, tenant, queue_limit).await? {
             return Ok(Inserted::Refused(Refusal::QueueFull));
         }
+        let within;
+        let new = match has_slot_around(&mut write, tenant, new).await? {
+            true => {
+                within = NewRun { slots: None, ..new.clone() };
+                &within
+            }
+            false => new,
+        };
         make_room(self.0, &mut write, tenant, new).await?;
         self.insert_rows(&mut write, tenant, &id, new).await?;
         if !enter_group(&mut write, tenant, new).await? {
@@ -270,18 +278,27 @@ async fn forget(write: &mut Write, tenant: &TenantId, new: &NewRun) -> Result<()
 }
 
 /// The flow is there and on, and stays so until the run is committed.
-async fn check_flow(write: &mut Write, tenant: &TenantId, flow: &str) -> Result<()> {
+async fn check_flow(write: &mut Write, tenant: &TenantId, new: &NewRun) -> Result<()> {
     let lock = match write.backend() {
         Backend::Sqlite => "",
-        Backend::Postgres => "FOR SHARE",
+        Backend::Postgres => "FOR SHARE OF f",
     };
-    let sql = format!("SELECT status FROM flows WHERE tenant = $1 AND id = $2 {lock}");
+    let sql = format!(
+        "SELECT f.status, o.status AS tenant_status FROM flows f JOIN tenants o ON o.id = f.tenant
+         WHERE f.tenant = $1 AND f.id = $2 {lock}"
+    );
     let row = sqlx::query(AssertSqlSafe(sql))
         .bind(tenant.as_str())
-        .bind(flow)
+        .bind(new.flow.as_str())
         .fetch_optional(write.connection())
-        .await?;
-    let status = row::text(&row.ok_or_else(|| Error::not_found("flow"))?, "status")?;
+        .await?
+        .ok_or_else(|| Error::not_found("flow"))?;
+    // The runs of its runs begin when the tenant is on again, as they themselves go on.
+    let is_off = Status::parse(&row::text(&row, "tenant_status")?)? == Status::Disabled;
+    if is_off && new.parent.is_none() {
+        return Err(Error::new(ErrorKind::Unavailable, "the tenant is disabled; nothing of it begins now"));
+    }
+    let status = row::text(&row, "status")?;
     match Status::parse(&status)? {
         Status::Active => Ok(()),
         Status::Disabled => Err(Error::new(ErrorKind::Conflict, "the flow is disabled").at("status")),
@@ -298,6 +315,24 @@ async fn is_queue_full(write: &mut Write, tenant: &TenantId, limit: u32) -> Resu
     .fetch_one(write.connection())
     .await?;
     Ok(row::integer(&row, "found")? >= i64::from(limit))
+}
+
+/// A run around the new one has a slot of its group, and waits for it: it would wait for ever. The slot is for both.
+async fn has_slot_around(write: &mut Write, tenant: &TenantId, new: &NewRun) -> Result<bool> {
+    let (Some(slots), Some(parent)) = (&new.slots, &new.parent) else { return Ok(false) };
+    let row = sqlx::query(
+        "WITH RECURSIVE around (id, parent, group_key) AS (
+             SELECT id, parent, group_key FROM runs WHERE tenant = $1 AND id = $2
+             UNION SELECT r.id, r.parent, r.group_key FROM runs r JOIN around a ON r.id = a.parent
+             WHERE r.tenant = $1)
+         SELECT COUNT(*) AS found FROM around WHERE group_key = $3",
+    )
+    .bind(tenant.as_str())
+    .bind(parent.run.as_str())
+    .bind(group_key(&new.flow, slots))
+    .fetch_one(write.connection())
+    .await?;
+    Ok(row::integer(&row, "found")? > 0)
 }
 
 /// Lets the group's next runs begin, this one among them if it is its turn; `false` if it is not to wait for that.

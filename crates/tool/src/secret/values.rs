@@ -2,7 +2,7 @@
 
 use super::pieces::Pieces;
 use super::{MASK, Redactor};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl SecretValues {
         match value {
             Value::String(text) if self.is_piece(&text) => MASK.into(),
             Value::String(text) => Value::String(self.masked_text(&text)),
-            Value::Number(number) if self.texts.contains(&number.to_string()) => MASK.into(),
+            Value::Number(number) if self.has_number(&number) => MASK.into(),
             Value::Array(items) if self.are_pieces(&items) => {
                 items.iter().map(|_| Value::from(MASK)).collect()
             }
@@ -68,6 +68,13 @@ impl SecretValues {
     pub fn masked_text(&self, text: &str) -> String {
         let masked = Redactor::new(self.texts.iter().map(String::as_str)).apply(text);
         self.pieces.as_ref().map(|pieces| pieces.masked(&masked)).unwrap_or(masked)
+    }
+
+    /// Also in another spelling: 1234 is 1234.0.
+    fn has_number(&self, number: &Number) -> bool {
+        let (digits, value) = (number.to_string(), number.as_f64());
+        let is_equal = |text: &String| value.is_some() && text.parse().ok() == value;
+        self.texts.iter().any(|text| *text == digits || is_equal(text))
     }
 
     fn is_piece(&self, text: &str) -> bool {
@@ -115,6 +122,7 @@ mod tests {
         let secrets = SecretValues::of([&json!("hunter2"), &json!({ "pin": 1234, "on": true, "none": "" })]);
         let shown = secrets.masked(json!({ "note": "Bearer hunter2!", "n": [1234, 12], "hunter2": true }));
         assert_eq!(shown, json!({ "note": "Bearer ***!", "n": ["***", 12], "***": true }));
+        assert_eq!(secrets.masked(json!([1234.0, 1234.5, 1233])), json!(["***", 1234.5, 1233]));
         assert_eq!(format!("{secrets:?}"), MASK);
         assert_eq!(SecretValues::default().masked(json!("x")), json!("x"));
     }

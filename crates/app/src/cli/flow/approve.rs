@@ -28,6 +28,11 @@ pub(super) struct Approve {
     remote: Remote,
 }
 
+/// What is not in words is shown as it is: what an expression of a flow gives, or the call of an agent.
+pub(super) fn title_of(title: &Value) -> String {
+    title.as_str().map_or_else(|| title.to_string(), str::to_owned)
+}
+
 impl Approve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let Some(id) = &self.id else { return self.list().await };
@@ -51,7 +56,7 @@ impl Approve {
                 "{}  {}  {}",
                 word("id"),
                 word("asked_at"),
-                crate::cli::one_line(word("title"))
+                crate::cli::one_line(&title_of(&approval["title"]))
             ));
         }
         Ok(ExitCode::SUCCESS)

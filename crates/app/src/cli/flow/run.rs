@@ -3,13 +3,14 @@
 use super::logs::PAGE;
 use super::progress::{line, reason};
 use super::run_file::run_file;
+use super::source::segment;
 use crate::Failure;
 use crate::cli::input;
 use crate::cli::remote::Remote;
 use crate::cli::stop_on_signal;
 use clap::Args;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -55,7 +56,9 @@ impl Run {
         if self.flow == "-" || Path::new(&self.flow).is_file() {
             return run_file(&self.flow, inputs, self.mcp_config, stop).await;
         }
-        if self.flow.contains(['/', '.']) {
+        // Ids of flows have dots, too.
+        let is_file = ["yaml", "yml", "json"].iter().any(|ending| has_ending(&self.flow, ending));
+        if is_file || self.flow.contains(['/', '\\']) {
             return Err(Failure::new(format!("there is no file '{}'", self.flow)));
         }
         let version = self.number.as_deref().map(|text| text.parse::<u32>().map_or(json!(text), Value::from));
@@ -63,7 +66,7 @@ impl Run {
         if let Some(version) = version {
             body["version"] = version;
         }
-        let run = self.remote.post(&format!("/flows/{}/runs", self.flow), &body).await?;
+        let run = self.remote.post(&format!("/flows/{}/runs", segment(&self.flow)), &body).await?;
         let id = run["id"].as_str().unwrap_or_default().to_owned();
         if self.detach {
             crate::cli::print(&id);
@@ -79,6 +82,10 @@ impl Run {
     }
 }
 
+fn has_ending(path: &str, ending: &str) -> bool {
+    Path::new(path).extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
 pub(super) fn read_inputs(given: &str) -> Result<Value, Failure> {
     let text = input::read(given, MAX_INPUTS)?;
     let value: Value = serde_json::from_str(&text).map_err(|error| {
@@ -91,7 +98,7 @@ pub(super) fn read_inputs(given: &str) -> Result<Value, Failure> {
 async fn follow(remote: &Remote, id: &str) -> Result<Value, Failure> {
     let is_watched = std::io::stderr().is_terminal();
     let mut told: HashMap<String, String> = HashMap::new();
-    let mut is_asked = false;
+    let mut asked = HashSet::new();
     loop {
         let run: Value = remote.get(&format!("/runs/{id}")).await?;
         if is_watched {
@@ -109,10 +116,8 @@ async fn follow(remote: &Remote, id: &str) -> Result<Value, Failure> {
             return Ok(run);
         }
         let approvals = run["waiting_for"].as_array().into_iter().flatten();
-        let approvals: Vec<_> = approvals.filter_map(|wait| wait["approval_id"].as_str()).collect();
-        if !is_asked && !approvals.is_empty() {
-            is_asked = true;
-            for approval in approvals {
+        for approval in approvals.filter_map(|wait| wait["approval_id"].as_str()) {
+            if asked.insert(approval.to_owned()) {
                 crate::cli::note(&format!("run {id} waits for: mcp-all-in-one flow approve {approval}"));
             }
         }

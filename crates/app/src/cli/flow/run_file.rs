@@ -1,5 +1,6 @@
 //! `flow run FILE`: a flow without a server, with the services of an mcp.json.
 
+use super::approve::title_of;
 use crate::Failure;
 use crate::cli::call::START_WAIT;
 use crate::cli::{ask, pins_path};
@@ -14,8 +15,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use tool::schema::Schema;
 use tool::{Caller, Context, Door, TenantId};
 
+/// How often is asked again what was not filled in as asked.
+const ATTEMPTS: usize = 3;
 const CALL_TIME: Duration = Duration::from_secs(3600);
 /// More than any flow may have, so that the check says so.
 const MAX_BYTES: u64 = 2 * flow::MAX_BYTES as u64;
@@ -113,12 +117,58 @@ impl Watcher for Terminal {
         crate::cli::note(&line);
     }
 
-    fn decide(&self, path: &str, title: &Value) -> Option<Decision> {
+    fn decide(&self, path: &str, title: &Value, fields: Option<&Value>) -> Option<Decision> {
         if !ask::is_possible() {
             return None;
         }
-        let title = title.as_str().map_or_else(|| title.to_string(), str::to_owned);
-        let is_approved = ask::confirm(&format!("{path}: {title}")).ok()?;
-        Some(Decision { is_approved, by: "local".into(), comment: None, data: Value::Null })
+        let is_approved = ask::confirm(&format!("{path}: {}", title_of(title))).ok()?;
+        let data = match fields.filter(|_| is_approved) {
+            Some(fields) => filled_in(fields, answer)?,
+            None => Value::Null,
+        };
+        Some(Decision { is_approved, by: "local".into(), comment: None, data })
+    }
+}
+
+/// What somebody fills in, as a server would take it; nothing where they give up.
+fn filled_in(fields: &Value, mut answer: impl FnMut(&str) -> Option<Value>) -> Option<Value> {
+    let schema = Schema::compile(fields, "field").ok()?;
+    for _ in 0..ATTEMPTS {
+        let data = match fields["properties"].as_object() {
+            Some(asked) => asked.keys().filter_map(|name| Some((name.clone(), answer(name)?))).collect(),
+            None => answer("what is asked for, as JSON").unwrap_or_default(),
+        };
+        let problems = schema.check(&data);
+        if problems.is_empty() {
+            return Some(data);
+        }
+        problems.iter().for_each(|problem| crate::cli::note(&problem.message));
+    }
+    None
+}
+
+/// JSON, or else a text; an empty line leaves it out.
+fn answer(name: &str) -> Option<Value> {
+    crate::cli::prompt(&format!("{name}: "));
+    let line = ask::read_line().ok().filter(|line| !line.is_empty())?;
+    Some(serde_json::from_str(&line).unwrap_or(Value::String(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_filled_in_fits_or_is_asked_again() {
+        let fields = json!({
+            "type": "object", "properties": { "carrier": { "type": "string" }, "parcels": { "type": "integer" } },
+            "required": ["carrier"], "additionalProperties": false
+        });
+        let mut answers = vec![json!(2), json!("dhl"), json!("many"), json!("dhl")];
+        let filled = filled_in(&fields, |_| answers.pop());
+        assert_eq!(filled, Some(json!({ "carrier": "dhl", "parcels": 2 })));
+        assert_eq!(filled_in(&fields, |_| None), None, "who gives nothing has not approved");
+        assert_eq!(filled_in(&json!({ "type": "integer" }), |_| Some(json!(7))), Some(json!(7)));
     }
 }

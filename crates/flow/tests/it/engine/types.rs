@@ -48,3 +48,25 @@ async fn types_that_explode_fail_the_run() {
     let Ending::Failed { error } = ending else { panic!("{ending:?}") };
     assert!(error.code == "VALIDATION_FAILED" && error.message.contains("asks more"), "{error:?}");
 }
+
+/// FL-17: what would be rounded without a word is refused by its name, in inputs and in documents.
+#[tokio::test(start_paused = true)]
+async fn whole_numbers_beyond_64_bits_are_refused() {
+    let text = "inputs: {order: any, weight: 'number?'}\nnodes: {n: {with: order, only: weight == weight}}";
+    let world = World::default();
+    for order in ["18446744073709551616", "[{\"id\": -18446744073709551617}]"] {
+        let order: serde_json::Value = serde_json::from_str(order).unwrap();
+        let ending = world.start(text, json!({ "order": order })).run().await;
+        let Ending::Failed { error } = ending else { panic!("{ending:?}") };
+        assert!(error.code == "VALIDATION_FAILED" && error.message.contains("'order'"), "{error:?}");
+    }
+    let most = json!({ "order": [u64::MAX, i64::MIN, 1.5], "weight": 1e30 });
+    let ending = world.start(text, most.clone()).run().await;
+    assert_eq!(ending, Ending::Succeeded { output: most["order"].clone() });
+    let found = problems("nodes:\n  n: {with: {id: 18446744073709551616}}");
+    assert_eq!(crate::codes(&found), [(Code::Syntax, 2, 18)], "{found:?}");
+    assert!(found[0].message.contains("in quotes"), "{found:?}");
+    assert!(
+        problems("nodes: {n: {with: {id: '18446744073709551616', max: 18446744073709551615}}}").is_empty()
+    );
+}

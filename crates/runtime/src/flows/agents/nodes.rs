@@ -21,7 +21,7 @@ pub(in super::super) fn target(target: &Value) -> Result<(Uri, Option<InPlace>),
 pub(in super::super) fn answer(answer: Answer) -> Answer {
     match answer {
         Answer::Value(told) => Answer::Value(value(told)),
-        child @ Answer::Child(_) => child,
+        told @ (Answer::Child(_) | Answer::Later) => told,
     }
 }
 

@@ -11,7 +11,7 @@ pub use webhook::Delivery;
 
 use super::Flows;
 use super::given::{Given, Origin, Starter};
-use super::start::{NewStart, StartedRun};
+use super::start::{NewStart, StartedRun, digest};
 use super::versions::Version;
 use chrono::{DateTime, Utc};
 use expression::Setting;
@@ -131,7 +131,11 @@ impl Flows {
         };
         let given = Given { inputs, trigger: event, refused, ..Given::default() };
         let start = NewStart {
-            dedupe_key: own.or(key).map(|key| format!("{}/{}/{key}", kept.kind, kept.name)),
+            // What an expression gives may be a part of what was sent that nobody else is to read.
+            dedupe_key: own
+                .map(|own| digest(&own))
+                .or(key)
+                .map(|key| format!("{}/{}/{key}", kept.kind, kept.name)),
             is_unattended: on_invalid == OnInvalidInputs::Fail,
             slots,
             ..NewStart::new(&kept.flow, version.clone(), given, armed.origin(), &armed.caller())

@@ -100,20 +100,23 @@ impl Flows {
                 // It stays due, and those behind it wait with it.
                 return Ok(Some(instant));
             }
-            self.fire_at(&armed, instant, *overlap).await?;
+            if !self.fire_at(&armed, instant, *overlap).await? {
+                return Ok(Some(instant));
+            }
             self.remember(&armed.kept, &mark_of(instant)).await?;
         }
         Ok(next(cron, zone, now))
     }
 
+    /// False while there is no room among the runs that wait: the instant stays due.
     async fn fire_at(
         self: &Arc<Self>,
         armed: &Armed,
         instant: DateTime<Utc>,
         overlap: Overlap,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let slots = match overlap {
-            Overlap::Skip if self.has_live_run(armed).await? => return Ok(()),
+            Overlap::Skip if self.has_live_run(armed).await? => return Ok(true),
             Overlap::Queue => Some(Slots {
                 key: format!("trigger {}", armed.kept.name),
                 limit: 1,
@@ -124,12 +127,14 @@ impl Flows {
         let at = instant.to_rfc3339_opts(SecondsFormat::Millis, true);
         let event = serde_json::json!({ "type": "schedule", "name": armed.kept.name, "at": at });
         match self.fire(armed, event, Some(at.clone()), OnInvalidInputs::Fail, slots).await {
-            Ok(_) => Ok(()),
-            // The same would happen again and again.
+            Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::RateLimited => {
                 let (flow, name) = (&armed.kept.flow, &armed.kept.name);
-                tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} missed {at}: {error}");
-                Ok(())
+                // A flow that refuses what is too much for it has said so.
+                let is_left_out = !error.is_retryable();
+                let what = if is_left_out { "leaves out" } else { "waits with" };
+                tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} {what} {at}: {error}");
+                Ok(is_left_out)
             }
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
 //! `POST /runs/bulk`: the same for many runs.
 
-use super::rights::{may_repeat, may_touch_run};
+use super::rights::{may_repeat, may_touch_run, seen_by};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
@@ -48,7 +48,7 @@ struct BulkFilter {
 
 #[derive(Serialize, ToSchema)]
 pub(in crate::manage) struct BulkView {
-    /// How many runs fit the filter.
+    /// How many runs that the caller may see fit the filter.
     matched: i64,
     /// For how many it was done.
     done: usize,
@@ -88,7 +88,7 @@ pub(in crate::manage) async fn bulk(
         state: body.filter.state,
         from: body.filter.from.as_deref().map(|text| time::parse("filter.from", text)).transpose()?,
         to: body.filter.to.as_deref().map(|text| time::parse("filter.to", text)).transpose()?,
-        ..RunFilter::default()
+        ..seen_by(&state, &signed_in).await?
     };
     let filter = body.action.filter(filter);
     let tenant = &signed_in.tenant;

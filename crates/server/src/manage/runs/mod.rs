@@ -19,7 +19,7 @@ use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use rights::{find, may_repeat, seen_by, steer};
+use rights::{find, may_repeat, may_run_version, seen_by, steer};
 use runtime::flows::{Origin, Replay};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -173,6 +173,9 @@ pub(super) async fn replay(
 ) -> Result<(StatusCode, Answer<RunView>)> {
     let old = steer(&state, &signed_in, &id).await?;
     may_repeat(&signed_in, &old)?;
+    if let Some(number) = body.version.filter(|number| Some(*number) != old.version) {
+        may_run_version(&signed_in, &old.flow, number)?;
+    }
     if old.version.is_none() {
         signed_in.may_manage()?;
     }

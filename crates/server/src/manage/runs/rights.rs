@@ -3,9 +3,9 @@
 //! | door | asks |
 //! |---|---|
 //! | `POST /flows/{id}/runs`, `POST /agents/{id}/runs`, either as a tool | [`may_run`], by the gateway for what is published |
-//! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_repeat`] |
+//! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_repeat`], to repeat it as another version [`may_run_version`] |
 //! | `POST /runs/{id}/cancel`, `pause`, `resume`, `signals/{name}` | [`steer`] |
-//! | `POST /runs/bulk` | the right to manage, and for each run [`may_touch_run`], to retry it [`may_repeat`] |
+//! | `POST /runs/bulk` | the right to manage; of the runs that [`find`] shows, for each [`may_touch_run`], to retry it [`may_repeat`] |
 //! | `POST /approvals/{id}` | to be asked, and [`may_touch_run`] |
 //! | `POST /flows/{id}/triggers/{name}/fire`, `rotate-secret` | [`may_trigger`] |
 //! | `POST /flows/{id}/triggers/{name}/enable`, `disable` | the right to manage, and [`may_touch`] |
@@ -19,7 +19,7 @@
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
-use gateway::policy::{is_listed, permits_named};
+use gateway::policy::{is_listed, permits_named, permits_version};
 use runtime::flows::{Starter, address_of, tool_of, tool_of_agent};
 use store::flows::Flow;
 use store::runs::{Listed, Run, RunFilter, Subject};
@@ -28,6 +28,12 @@ use tool::{RunId, RunKind, Scope};
 /// Whoever has a flow run, by whichever way, must be allowed to call it.
 pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
     permits_named(&signed_in.caller, flow, &RunKind::Flow.uri(flow).to_string())
+}
+
+/// The same for one version of it, which is an option of the call.
+pub(in crate::manage) fn may_run_version(signed_in: &SignedIn, flow: &str, number: i64) -> tool::Result<()> {
+    let version = u32::try_from(number).map_err(|_| tool::Error::missing("there is no such version"))?;
+    permits_version(&signed_in.caller, &RunKind::Flow.uri(flow), version)
 }
 
 /// The same for what has run already: a flow or an agent.

@@ -101,8 +101,12 @@ pub(in crate::manage) async fn list(
     let steps = match run.agent() {
         Some(_) => agent_steps(run.id.as_str(), &records),
         None => {
-            let version = state.flows.version_of(&run, data.source).await?;
-            steps(Some(&version.flow), run.id.as_str(), &records)
+            let version = match state.flows.version_of(&run, data.source).await {
+                // What was done is known without the text, which has gone with its flow.
+                Err(error) if error.kind() == tool::ErrorKind::NotFound => None,
+                version => Some(version?),
+            };
+            steps(version.as_ref().map(|version| &*version.flow), run.id.as_str(), &records)
         }
     };
     Ok(Answer(Page::cut(steps, page, |step| StepView::new(step, &mask))))

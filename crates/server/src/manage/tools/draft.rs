@@ -3,6 +3,7 @@
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
+use crate::manage::runs::rights::may_run;
 use crate::manage::secrets::{AddressChange, Visibility, empty_masks, masked};
 use crate::manage::tables;
 use gateway::{ToolBody, ToolDefinition};
@@ -154,6 +155,17 @@ fn readable_uri_tool(state: &Shared, draft: &mut Draft) -> Option<ToolBody> {
 pub(crate) async fn check_table(state: &Shared, signed_in: &SignedIn, draft: &Draft) -> Result<()> {
     if let Some(table) = table_of(&draft.definition) {
         tables::find(state, signed_in, &table).await?;
+    }
+    Ok(())
+}
+
+/// A flow that a Tool leads to may be run by whoever makes the Tool: its callers need no right of their own.
+pub(crate) fn check_flow(signed_in: &SignedIn, draft: &Draft) -> Result<()> {
+    let uri = draft.definition.get("uri").filter(|_| draft.kind == URI_TYPE);
+    let Some(Ok(uri)) = uri.and_then(Value::as_str).map(str::parse::<tool::Uri>) else { return Ok(()) };
+    // Nobody with a list of what they may call makes Tools, so that any version is as good.
+    if uri.scheme() == tool::runs::SCHEME {
+        may_run(signed_in, uri.service())?;
     }
     Ok(())
 }

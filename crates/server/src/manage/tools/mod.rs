@@ -16,7 +16,7 @@ use crate::manage::time;
 use crate::manage::words;
 use axum::Json as Answer;
 use axum::extract::State;
-use draft::{Draft, changed, check, check_free, check_table, shown};
+use draft::{Draft, changed, check, check_flow, check_free, check_table, shown};
 use http::StatusCode;
 use runtime::tool_definition::table_of;
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,7 @@ pub(crate) async fn create_from(
     signed_in.may_make_tools()?;
     let draft = check(state, signed_in, body).await?.accepted()?;
     check_free(state, signed_in, &draft)?;
+    check_flow(signed_in, &draft)?;
     check_table(state, signed_in, &draft).await?;
     let new = NewTool {
         name: draft.name,
@@ -262,6 +263,9 @@ pub(crate) async fn save(
     }
     if table_of(&draft.definition) != table_of(&old.definition) {
         check_table(state, signed_in, &draft).await?;
+    }
+    if draft.definition.get("uri") != old.definition.get("uri") {
+        check_flow(signed_in, &draft)?;
     }
     let changes = ToolChanges {
         name: Some(draft.name),
