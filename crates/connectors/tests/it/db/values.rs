@@ -85,7 +85,6 @@ async fn says_when_there_is_no_such_database(place: Place) {
     }
     // Who may not even know of it is told that the sign-in is refused.
     let absent = place.connection_string().rsplit_once('/').unwrap().0.to_owned() + "/no_such_database";
-    place.administer("SELECT 1").await;
     let service = place.open(json!({ "connection_string": absent }));
     let error = service.query("SELECT 1").await.unwrap_err();
     let words = match place.engine {
