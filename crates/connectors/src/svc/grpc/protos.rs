@@ -41,11 +41,10 @@ fn invalid(name: &str, text: &str, error: &ParseError) -> Error {
     let why = error.to_string();
     let has_edition = text.lines().any(|line| line.trim_start().starts_with("edition"));
     let remedy = if has_edition { format!("; {NO_EDITIONS}") } else { String::new() };
-    let why = if why.contains("imports may not contain") {
-        IMPORT.to_owned()
-    } else {
-        tool::plain(&why).into_owned()
-    };
+    let before = start.map_or("", |start| start.rsplit('\n').next().unwrap_or_default());
+    // The parser says of paths what it says of groups.
+    let is_import = why == "invalid group name" && before.contains("import");
+    let why = if is_import { IMPORT.to_owned() } else { tool::plain(&why).into_owned() };
     refused("Invalid", format!("schema.protos: '{name}' cannot be compiled{line}: {why}{remedy}"))
 }
 

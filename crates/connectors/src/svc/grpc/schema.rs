@@ -72,7 +72,7 @@ impl Schema {
         // Those that everybody knows are ours. Servers may have the same types in files of another name, so ours are
         // only added where nothing of theirs is in the way.
         files.retain(|name, _| known.get_file_by_name(name).is_none());
-        files.values().try_for_each(check_syntax)?;
+        files.values_mut().try_for_each(check_syntax)?;
         let order = in_order(&files, &known)?;
         flatten(&mut files, &order)?;
         complete(&mut files, &known);
@@ -134,10 +134,15 @@ pub(super) const NO_EDITIONS: &str = "editions are not known here: give the file
      'optional' before fields whose presence counts; what goes over the wire is the same";
 
 /// The library knows no other syntax, and would end the process rather than say so.
-fn check_syntax(file: &FileDescriptorProto) -> Result<()> {
+fn check_syntax(file: &mut FileDescriptorProto) -> Result<()> {
     let name = tool::plain(file.name());
     match file.syntax() {
-        "" | "proto2" | "proto3" => Ok(()),
+        "proto2" | "proto3" => Ok(()),
+        // The same as none, which is proto2.
+        "" => {
+            file.syntax = None;
+            Ok(())
+        }
         "editions" => {
             let why = format!("'{name}' is written for an edition of protobuf; {NO_EDITIONS}");
             Err(refused("Unsupported", why))
