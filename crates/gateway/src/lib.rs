@@ -350,7 +350,7 @@ impl Gateway {
             Some(uri_tool) => uri_tool.bind(&route.binder, request.arguments)?,
         };
         self.metrics.bind_seconds.record(begun.elapsed());
-        let max_answer_bytes = cx.result_bytes.unwrap_or(usize::MAX).min(route.shape.budget_bytes());
+        let max_answer_bytes = cx.result_bytes.unwrap_or(usize::MAX).min(route.shape.room_bytes());
         let (tool, extras) = (route.tool.name().to_owned(), request.extras);
         Ok(Call { tool, arguments, options, extras, max_answer_bytes })
     }

@@ -7,6 +7,7 @@ use super::engine::postgres::PostgresSession;
 use super::engine::sqlite::SqliteSession;
 use super::failure;
 use super::relay;
+use super::rows::Limits;
 use super::settings::DbType;
 use super::sql::Access;
 use super::tls::TlsSettings;
@@ -39,7 +40,7 @@ pub(super) struct Opener {
     pub(super) tls: TlsSettings,
     pub(super) policy: Arc<Policy>,
     pub(super) statement_timeout: Duration,
-    pub(super) max_bytes: usize,
+    pub(super) limits: Limits,
 }
 
 impl Opener {
@@ -65,8 +66,8 @@ impl Opener {
         let options = file_options(path).read_only(access == Access::Read);
         // Whoever reads can show no more; what is written was bounded on its way here.
         let value_bytes = match access {
-            Access::Read => self.max_bytes.max(READ_VALUE_BYTES),
-            Access::Write => self.max_bytes.max(WRITTEN_VALUE_BYTES),
+            Access::Read => self.limits.bytes.max(READ_VALUE_BYTES),
+            Access::Write => self.limits.bytes.max(WRITTEN_VALUE_BYTES),
         };
         let session = SqliteSession::open(&options, value_bytes).await;
         let session = session.map_err(|error| failure::of_opening(&error))?;
@@ -92,7 +93,7 @@ impl Opener {
         name: &str,
         sign_in: Option<SignIn>,
     ) -> Result<(relay::Folder, relay::Wire)> {
-        let most_bytes = self.max_bytes.saturating_mul(WIRE_FACTOR) + WIRE_BYTES;
+        let most_bytes = self.limits.bytes.saturating_mul(WIRE_FACTOR) + WIRE_BYTES;
         relay::connect((&server.host, server.port), &self.policy, most_bytes, name, sign_in).await
     }
 

@@ -9,6 +9,14 @@ pub(super) const CONFLICT: &str = "conflict";
 /// Why no session could be opened.
 pub(super) fn of_opening(error: &sqlx::Error) -> Error {
     match error {
+        sqlx::Error::Database(said) if is_absent(&code_of(&**said), said.message()) => coded(
+            ErrorKind::Upstream,
+            format!(
+                "the server has no such database: {}; create it, or correct its name in 'connection_string'",
+                said.message()
+            ),
+            &code_of(&**said),
+        ),
         sqlx::Error::Database(said) if is_sign_in(&code_of(&**said)) => coded(
             ErrorKind::Upstream,
             format!("the database refused the sign-in: {}; check 'connection_string'", said.message()),
@@ -120,7 +128,12 @@ fn code_of(said: &dyn DatabaseError) -> String {
 }
 
 fn is_sign_in(code: &str) -> bool {
-    code.starts_with("28") || matches!(code, "3D000" | "42000")
+    code.starts_with("28") || code == "42000"
+}
+
+/// The database itself is not there. MySQL has one code for that and for what its user may not do.
+fn is_absent(code: &str, message: &str) -> bool {
+    code == "3D000" || (code == "42000" && message.starts_with("Unknown database"))
 }
 
 /// By SQLSTATE for servers, by result code for SQLite.
@@ -150,6 +163,15 @@ fn kind_of(code: &str, message: &str) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tells_what_is_absent_from_what_is_refused() {
+        assert!(
+            is_absent("3D000", "database \"x\" does not exist") && is_absent("42000", "Unknown database 'x'")
+        );
+        assert!(!is_absent("42000", "Access denied for user 'a' to database 'x'") && is_sign_in("42000"));
+        assert!(!is_absent("28P01", "password authentication failed"));
+    }
 
     #[test]
     fn tells_codes_apart() {

@@ -170,7 +170,7 @@ impl Db {
             values: values.into_iter().map(Bound::Text).collect(),
             origin: Origin::Somebody,
         };
-        let found = lease.read(&statement, Limits { rows: 1, bytes: 64 * 1024 }).await?;
+        let found = lease.read(&statement, Limits::new(1, 64 * 1024)).await?;
         let Some(row) = found.into_row() else { return Ok(()) };
         let forbidden: Forbidden = serde_json::from_str(row.get()).map_err(|error| {
             Error::internal("the catalog of the database cannot be read").caused_by(error)

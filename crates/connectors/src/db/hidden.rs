@@ -5,7 +5,8 @@
 //! 16384, has none.
 
 /// - An operator is used where its signs stand, and the common ones also by words such as LIKE, IN or ORDER BY.
-/// - A cast that is implicit, or makes a text, which we do to count bytes, can happen anywhere; others where something is converted.
+/// - A cast that is implicit, or makes a text, which we do to count bytes, or a json, which `to_jsonb` and its like do with values
+///   of any type, can happen anywhere; others where something is converted.
 /// - A domain is met by its name, or in whatever is built of it: arrays, rows, other domains, and functions that take or give such.
 ///
 /// `$5` are the names of the statement, `$6` its signs, `$7` whether it converts; whoever may write may use what the owner made.
@@ -25,7 +26,7 @@ pub(super) const HIDDEN: &str = "SELECT * FROM (WITH RECURSIVE names AS (SELECT 
      OR o.oprname::text IN (SELECT b.oprname::text FROM pg_catalog.pg_operator b WHERE b.oid < 16384)) AND o.oid >= 16384 UNION ALL SELECT format_type(k.castsource, -1) || ' AS ' || format_type(k.casttarget, -1), true, NULL, 'cast' \
      FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_proc p ON p.oid = k.castfunc \
      JOIN pg_catalog.pg_type t ON t.oid = k.casttarget \
-     WHERE p.provolatile = 'v' AND (k.castcontext = 'i' OR k.casttarget = 25 OR $7::boolean \
+     WHERE p.provolatile = 'v' AND (k.castcontext = 'i' OR k.casttarget IN (25, 114) OR $7::boolean \
      OR lower(t.typname::text) IN (SELECT name FROM names)) AND k.oid >= 16384 UNION ALL SELECT t.typname::text, true, NULL, 'domain' \
      FROM carriers c JOIN pg_catalog.pg_type t ON t.oid = c.oid LEFT JOIN pg_catalog.pg_class r ON r.oid = t.typrelid \
      WHERE ((r.oid IS NULL OR r.relkind = 'c' OR $7::boolean) AND lower(t.typname::text) IN (SELECT name FROM names)) \

@@ -208,14 +208,17 @@ impl Db {
         };
         let arguments = marked(&call.arguments)?;
         let arguments = Arguments(&arguments);
+        let limits = self.offer.limits.within(call.max_answer_bytes);
         let result = match &entry.action {
-            Action::Table(table, operation) => self.run_operation(cx, table, *operation, arguments).await,
-            Action::Tables => self.list_tables().await,
+            Action::Table(table, operation) => {
+                self.run_operation(cx, table, *operation, (arguments, limits)).await
+            }
+            Action::Tables => self.list_tables(limits).await,
             Action::Describe => self.describe(arguments).await,
-            Action::Query => self.query(cx, arguments).await,
+            Action::Query => self.query(cx, arguments, limits).await,
             Action::Execute => self.execute(cx, arguments).await,
             Action::Named(index) => match self.offer.queries.get(*index) {
-                Some(query) => self.named(cx, query, arguments).await,
+                Some(query) => self.named(cx, query, arguments, limits).await,
                 None => Err(Error::internal("a query is gone")),
             },
         };
@@ -249,13 +252,13 @@ impl Db {
         cx: &Context,
         table: &Table,
         operation: Operation,
-        arguments: Arguments<'_>,
+        (arguments, limits): (Arguments<'_>, Limits),
     ) -> Result<Output> {
         match operation {
-            Operation::Take => self.take(cx, table, arguments).await,
-            Operation::List => self.list(cx, table, arguments).await,
-            Operation::Page => self.page(cx, table, arguments).await,
-            Operation::Stream => self.stream(cx, table, arguments).await,
+            Operation::Take => self.take(cx, table, arguments, limits).await,
+            Operation::List => self.list(cx, table, arguments, limits).await,
+            Operation::Page => self.page(cx, table, arguments, limits).await,
+            Operation::Stream => self.stream(cx, table, arguments, limits).await,
             Operation::Count => self.count(cx, table, arguments).await,
             Operation::Create => self.create(cx, table, arguments).await,
             Operation::Modify => self.modify(cx, table, arguments).await,
@@ -266,15 +269,20 @@ impl Db {
         }
     }
 
-    async fn list_tables(&self) -> Result<Output> {
-        let most = self.offer.limits.rows;
+    async fn list_tables(&self, limits: Limits) -> Result<Output> {
         let listed = Catalog::list(&self.client, &self.selection).await?;
-        let rows: Vec<_> = listed
-            .iter()
-            .take(most)
-            .map(|table| json!({ "name": table.name, "view": table.is_view, "comment": table.comment }))
-            .collect();
-        output(json!({ "rows": rows, "truncated": listed.len() > most }).to_string())
+        let (mut rows, mut room) = (Vec::new(), limits.bytes);
+        for table in listed.iter().take(limits.rows) {
+            let row =
+                json!({ "name": table.name, "view": table.is_view, "comment": table.comment }).to_string();
+            let Some(left) = room.checked_sub(row.len() + 1) else { break };
+            room = left;
+            rows.push(row);
+        }
+        let is_truncated = listed.len() > rows.len();
+        output(
+            limits.check_answer(format!("{{\"rows\":[{}],\"truncated\":{is_truncated}}}", rows.join(",")))?,
+        )
     }
 
     async fn describe(&self, arguments: Arguments<'_>) -> Result<Output> {

@@ -232,7 +232,7 @@ impl Lease {
             match self.interrupt() {
                 _ if !is_outgrown => failure::of(&error),
                 Some(Interrupt::Flag(_)) => needs_memory(),
-                Some(Interrupt::Statement(_)) | None => too_large(self.pool.opener.max_bytes),
+                Some(Interrupt::Statement(_)) | None => too_large(self.pool.opener.limits),
             }
         })
     }

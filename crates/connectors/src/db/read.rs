@@ -19,47 +19,67 @@ const LIST_LIMIT: u64 = 100;
 const PAGE_SIZE: u64 = 20;
 
 impl Db {
-    pub(super) async fn take(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
+    pub(super) async fn take(
+        &self,
+        cx: &Context,
+        table: &Table,
+        arguments: Arguments<'_>,
+        limits: Limits,
+    ) -> Result<Output> {
         arguments.only_key(table)?;
         let key = arguments.key(table)?;
-        let row = self.client.read(&self.row_statement(cx, table, &key)?, self.one_row()).await?;
+        let statement = self.row_statement(cx, table, &key, limits)?;
+        let row = self.client.read(&statement, limits.of_rows(1)).await?;
         super::output(row.into_row().map_or_else(|| "null".to_owned(), |row| row.get().to_owned()))
     }
 
-    pub(super) async fn list(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
-        let most = self.offer.limits.rows as u64;
+    pub(super) async fn list(
+        &self,
+        cx: &Context,
+        table: &Table,
+        arguments: Arguments<'_>,
+        limits: Limits,
+    ) -> Result<Output> {
+        let most = limits.rows as u64;
         let limit = arguments.number("limit", LIST_LIMIT, 1, most)?;
         let offset = arguments.number("offset", 0, 0, i64::MAX as u64)?;
         let order = arguments.order(table)?;
-        let mut builder = self.select(table, &arguments.fields(table)?);
+        let mut builder = self.select(table, &arguments.fields(table)?, limits);
         push_where(&mut builder, table, &cx.tenant, arguments.object("where")?)?;
         push_order(&mut builder, table, &order);
         push_window(&mut builder, limit + 1, offset);
-        let found = self.client.read(&builder.finish(), self.rows(limit)).await?;
-        super::output(format!("{{\"rows\":[{}],\"truncated\":{}}}", found.json, found.is_truncated))
+        let found = self.client.read(&builder.finish(), limits.of_rows(limit)).await?;
+        let answer = format!("{{\"rows\":[{}],\"truncated\":{}}}", found.json, found.is_truncated);
+        super::output(limits.check_answer(answer)?)
     }
 
-    pub(super) async fn page(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
-        let size = arguments.number("size", PAGE_SIZE, 1, self.offer.limits.rows as u64)?;
+    pub(super) async fn page(
+        &self,
+        cx: &Context,
+        table: &Table,
+        arguments: Arguments<'_>,
+        limits: Limits,
+    ) -> Result<Output> {
+        let size = arguments.number("size", PAGE_SIZE, 1, limits.rows as u64)?;
         let page = arguments.number("page", 0, 0, i64::MAX as u64 / size)?;
         let order = arguments.order(table)?;
         let wanted = arguments.object("where")?;
-        let mut builder = self.select(table, &arguments.fields(table)?);
+        let mut builder = self.select(table, &arguments.fields(table)?, limits);
         push_where(&mut builder, table, &cx.tenant, wanted)?;
         push_order(&mut builder, table, &order);
         push_window(&mut builder, size, page * size);
         let total = self.total(cx, table, wanted).await?;
-        let found = self.client.read(&builder.finish(), self.rows(size)).await?;
+        let found = self.client.read(&builder.finish(), limits.of_rows(size)).await?;
         // A page that is not whole would be taken for the last.
         if found.is_truncated {
-            return Err(super::rows::too_large(self.offer.limits.bytes).about("the page"));
+            return Err(super::rows::too_large(limits).about("the page"));
         }
         let pages = total.div_ceil(size);
         let (first, last) = (page == 0, page + 1 >= pages);
-        super::output(format!(
+        super::output(limits.check_answer(format!(
             "{{\"content\":[{}],\"page\":{page},\"size\":{size},\"totalElements\":{total},\"totalPages\":{pages},\"first\":{first},\"last\":{last}}}",
             found.json
-        ))
+        ))?)
     }
 
     pub(super) async fn stream(
@@ -67,8 +87,9 @@ impl Db {
         cx: &Context,
         table: &Table,
         arguments: Arguments<'_>,
+        limits: Limits,
     ) -> Result<Output> {
-        let limit = arguments.number("limit", LIST_LIMIT, 1, self.offer.limits.rows as u64)?;
+        let limit = arguments.number("limit", LIST_LIMIT, 1, limits.rows as u64)?;
         let order = total_order(table, arguments.order(table)?, self.selection.db_type)?;
         let mut fields = arguments.fields(table)?;
         for Ordering { column, .. } in &order {
@@ -78,7 +99,7 @@ impl Db {
         }
         let wanted = arguments.object("where")?;
         let mut builder = self.builder();
-        builder.push("SELECT ").selected(fields.iter().copied(), self.offer.limits.bytes);
+        builder.push("SELECT ").selected(fields.iter().copied(), limits.bytes);
         builder.misfit(table, order.iter().map(|ordering| ordering.column)).push(" FROM ").table(table);
         push_where(&mut builder, table, &cx.tenant, wanted)?;
         if let Some(after) = arguments.text("after")? {
@@ -88,9 +109,9 @@ impl Db {
         }
         push_order(&mut builder, table, &order);
         push_window(&mut builder, limit + 1, 0);
-        let found = self.client.read(&builder.finish(), self.rows(limit)).await?;
-        let after = if found.is_truncated { cursor(&found, &order)? } else { Value::Null };
-        super::output(format!("{{\"rows\":[{}],\"after\":{after}}}", found.json))
+        let found = self.client.read(&builder.finish(), limits.of_rows(limit)).await?;
+        let after = if found.is_truncated { cursor(&found, &order, limits)? } else { Value::Null };
+        super::output(limits.check_answer(format!("{{\"rows\":[{}],\"after\":{after}}}", found.json))?)
     }
 
     pub(super) async fn count(
@@ -118,16 +139,17 @@ impl Db {
         cx: &Context,
         table: &Table,
         key: &[(&Column, &Value)],
+        limits: Limits,
     ) -> Result<Statement> {
-        let mut builder = self.select(table, &table.columns.iter().collect::<Vec<_>>());
+        let mut builder = self.select(table, &table.columns.iter().collect::<Vec<_>>(), limits);
         push_key(&mut builder, table, cx, key)?;
         Ok(builder.finish())
     }
 
     /// `SELECT` these columns `FROM` the table.
-    fn select(&self, table: &Table, columns: &[&Column]) -> Builder<'_> {
+    fn select(&self, table: &Table, columns: &[&Column], limits: Limits) -> Builder<'_> {
         let mut builder = self.builder();
-        builder.push("SELECT ").selected(columns.iter().copied(), self.offer.limits.bytes);
+        builder.push("SELECT ").selected(columns.iter().copied(), limits.bytes);
         builder.push(" FROM ").table(table);
         builder
     }
@@ -137,11 +159,7 @@ impl Db {
     }
 
     pub(super) fn one_row(&self) -> Limits {
-        self.rows(1)
-    }
-
-    fn rows(&self, rows: u64) -> Limits {
-        Limits { rows: usize::try_from(rows).unwrap_or(usize::MAX), ..self.offer.limits }
+        self.offer.limits.of_rows(1)
     }
 }
 
@@ -234,10 +252,10 @@ fn push_after(
 }
 
 /// Where a stream goes on: the values that order its last row, as they were written, so that no digit is lost.
-fn cursor(found: &Finished, order: &[Ordering<'_>]) -> Result<Value> {
+fn cursor(found: &Finished, order: &[Ordering<'_>], limits: Limits) -> Result<Value> {
     let row: Option<HashMap<String, &RawValue>> =
         found.last_row().and_then(|row| serde_json::from_str(row).ok());
-    let Some(row) = row else { return Err(super::rows::too_large(found.json.len())) };
+    let Some(row) = row else { return Err(super::rows::too_large(limits)) };
     let values: Vec<_> = order.iter().filter_map(|ordering| row.get(&ordering.column.name)).collect();
     let written = serde_json::to_string(&values)
         .map_err(|error| Error::internal("a place in a stream cannot be written").caused_by(error))?;

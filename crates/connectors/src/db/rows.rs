@@ -10,18 +10,68 @@ use tool::{Error, Result};
 /// Whole numbers up to here are exact in every JSON parser; larger ones are written as texts.
 const EXACT: i64 = 9_007_199_254_740_991;
 
+/// What stands around the rows of an answer, e.g. the names of its columns, has so many bytes at the most, and no more than a
+/// quarter of a small answer.
+const FRAME_BYTES: usize = 16 * 1024;
+
 /// The most that an answer may hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) rows: usize,
+    /// Of the rows.
     pub(super) bytes: usize,
+    /// Of the answer, with all that stands around the rows: somebody else would cut it there.
+    pub(super) answer_bytes: usize,
+    /// What the service says of the rows.
+    max_bytes: usize,
+}
+
+impl Limits {
+    /// So many rows and bytes, whatever stands around them.
+    pub(super) const fn new(rows: usize, bytes: usize) -> Self {
+        Self { rows, bytes, answer_bytes: usize::MAX, max_bytes: bytes }
+    }
+
+    /// No more than an answer with so many bytes has room for.
+    pub(super) fn within(self, answer_bytes: usize) -> Self {
+        let answer_bytes = answer_bytes.min(self.answer_bytes);
+        let room = answer_bytes - FRAME_BYTES.min(answer_bytes / 4);
+        Self { bytes: room.min(self.bytes), answer_bytes, ..self }
+    }
+
+    /// So many rows and no more.
+    pub(super) fn of_rows(self, rows: u64) -> Self {
+        Self { rows: usize::try_from(rows).unwrap_or(usize::MAX), ..self }
+    }
+
+    /// The same beside a frame of which it is known how large it is.
+    pub(super) fn beside(self, frame_bytes: usize) -> Self {
+        let room = self.answer_bytes.saturating_sub(frame_bytes);
+        Self { bytes: room.min(self.bytes), ..self }
+    }
+
+    /// The answer, unless it would be cut: rows that nobody gets must not count as told.
+    ///
+    /// # Errors
+    /// `InvalidInput` when what stands around the rows is too large.
+    pub(super) fn check_answer(self, json: String) -> Result<String> {
+        match json.len() <= self.answer_bytes {
+            true => Ok(json),
+            false => Err(Error::invalid_input(format!(
+                "the answer has {} bytes, and there is room for {} (max_result_bytes of the Tool, --max-result-bytes of \
+                 the server); ask for fewer columns or order by smaller ones, or allow more",
+                json.len(),
+                self.answer_bytes
+            ))),
+        }
+    }
 }
 
 /// A column of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) name: String,
-    /// As the database calls it.
+    /// As the database calls it; empty where it does not say.
     pub(super) type_name: String,
 }
 
@@ -121,7 +171,7 @@ impl Rows {
     /// `InvalidInput` when a row alone is larger than an answer may be.
     pub(super) fn finish(self) -> Result<Finished> {
         if self.cut == Some(Cut::OversizedRow) {
-            return Err(too_large(self.limits.bytes));
+            return Err(too_large(self.limits));
         }
         let json = String::from_utf8(self.json)
             .map_err(|error| Error::internal("an answer is no UTF-8").caused_by(error))?;
@@ -136,9 +186,15 @@ impl Rows {
 }
 
 /// A row does not fit into an answer.
-pub(super) fn too_large(bytes: usize) -> Error {
+pub(super) fn too_large(Limits { bytes, max_bytes, .. }: Limits) -> Error {
+    let limit = match bytes == max_bytes {
+        true => "'max_bytes' of the service",
+        false => {
+            "an answer has room for ('max_result_bytes' of the Tool, --max-result-bytes of the server; 'max_bytes' of the service allows more)"
+        }
+    };
     Error::invalid_input(format!(
-        "a row is larger than 'max_bytes' of the service, {bytes} bytes; ask for fewer columns or parts of them"
+        "a row is larger than {limit}, {bytes} bytes; ask for fewer columns or parts of them"
     ))
 }
 
@@ -304,7 +360,7 @@ mod tests {
 
     #[test]
     fn stops_at_the_limits_and_keeps_whole_rows() {
-        let mut rows = Rows::new(Limits { rows: 2, bytes: 1000 });
+        let mut rows = Rows::new(Limits::new(2, 1000));
         rows.set_headings(|| headings(&["a"]));
         assert!(push(&mut rows, "x").is_continue() && push(&mut rows, "\"").is_continue());
         assert!(push(&mut rows, "z").is_break() && rows.cut() == Some(Cut::Rows));
@@ -313,7 +369,7 @@ mod tests {
         assert!(finished.is_truncated && finished.count == 2);
         assert_eq!(finished.last_row(), Some(r#"{"a":"\""}"#));
 
-        let mut rows = Rows::new(Limits { rows: 100, bytes: 30 });
+        let mut rows = Rows::new(Limits::new(100, 30));
         rows.set_headings(|| headings(&["a"]));
         assert!(push(&mut rows, "0123456789").is_continue() && push(&mut rows, "0123456789").is_break());
         let finished = rows.finish().unwrap();
@@ -322,7 +378,7 @@ mod tests {
 
     #[test]
     fn refuses_a_row_that_no_answer_can_hold() {
-        let mut rows = Rows::new(Limits { rows: 100, bytes: 30 });
+        let mut rows = Rows::new(Limits::new(100, 30));
         rows.set_headings(|| headings(&["a"]));
         assert!(push(&mut rows, &"x".repeat(31)).is_break());
         let error = rows.finish().unwrap_err();

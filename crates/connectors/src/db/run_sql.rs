@@ -8,7 +8,7 @@ use super::filter::wrong;
 use super::functions::Author;
 use super::pool::{Check, Lease};
 use super::query::{NamedQuery, TENANT};
-use super::rows::{Finished, Limits, Rows};
+use super::rows::{Finished, Heading, Limits, Rows};
 use super::settings::DbType;
 use super::sql::{Access, Template};
 use super::value;
@@ -16,12 +16,21 @@ use super::write::maybe_done;
 use serde_json::{Map, Value, json};
 use tool::{Context, ErrorKind, Output, Result};
 
+/// What stands around columns and rows: the names of the three fields, and whether that is all. (Columns of one name get a
+/// number each.)
+const AROUND_BYTES: usize = 64;
+
 impl Db {
     /// The tool `query`.
-    pub(super) async fn query(&self, cx: &Context, arguments: Arguments<'_>) -> Result<Output> {
-        let most = self.offer.limits.rows as u64;
+    pub(super) async fn query(
+        &self,
+        cx: &Context,
+        arguments: Arguments<'_>,
+        limits: Limits,
+    ) -> Result<Output> {
+        let most = limits.rows as u64;
         let rows = arguments.number("maxRows", most, 1, most)?;
-        let limits = Limits { rows: usize::try_from(rows).unwrap_or(usize::MAX), ..self.offer.limits };
+        let limits = limits.of_rows(rows);
         let (template, params) = self.statement_of(arguments, Access::Read)?;
         self.read_template(cx, (&template, Author::Caller), &params, limits).await
     }
@@ -32,9 +41,10 @@ impl Db {
         cx: &Context,
         query: &NamedQuery,
         arguments: Arguments<'_>,
+        limits: Limits,
     ) -> Result<Output> {
         let values = query.values(arguments.0)?;
-        self.read_template(cx, (&query.template, Author::Settings), &values, self.offer.limits).await
+        self.read_template(cx, (&query.template, Author::Settings), &values, limits).await
     }
 
     /// The tool `execute`.
@@ -45,6 +55,10 @@ impl Db {
         let affected = affected.map_err(|error| maybe_done(error, &lease));
         self.forget(&mut lease, Access::Write).await;
         lease.release();
+        // Whoever makes a table wants to use it next.
+        if affected.is_ok() && matches!(template.first_word.as_str(), "create" | "alter" | "drop") {
+            self.reread().await;
+        }
         super::output(json!({ "affected": affected? }).to_string())
     }
 
@@ -79,12 +93,9 @@ impl Db {
         }
         lease.release();
         let Finished { headings, json, is_truncated, .. } = found?;
-        let columns: Vec<_> = headings
-            .iter()
-            .map(|heading| json!({ "name": heading.name, "type": heading.type_name }))
-            .collect();
-        let columns = Value::from(columns);
-        super::output(format!("{{\"columns\":{columns},\"rows\":[{json}],\"truncated\":{is_truncated}}}"))
+        let columns = columns(&headings);
+        let answer = format!("{{\"columns\":{columns},\"rows\":[{json}],\"truncated\":{is_truncated}}}");
+        super::output(limits.check_answer(answer)?)
     }
 
     /// Sessions that cannot forget are new for a statement of somebody and closed behind it: MySQL keeps variables, locks,
@@ -139,6 +150,8 @@ impl Db {
         let (template, author) = written;
         self.check_functions(lease, template, Access::Read, author).await?;
         let described = lease.describe(&template.render(db_type, &[]).0).await?;
+        let limits =
+            limits.beside(columns(&described.headings).len() + AROUND_BYTES + 8 * described.headings.len());
         let (sql, names) = template.render(db_type, &described.parameter_types);
         let mut rows = Rows::new(limits);
         let is_relation = matches!(template.first_word.as_str(), "select" | "with" | "values" | "table");
@@ -175,6 +188,15 @@ impl Db {
         let values = bind(cx, &names, params, (&types, db_type))?;
         lease.execute(&Statement { sql, values, origin: Origin::Somebody }).await
     }
+}
+
+/// What the columns of an answer are called, as JSON.
+fn columns(headings: &[Heading]) -> String {
+    let columns = headings.iter().map(|heading| {
+        let type_name = Some(&heading.type_name).filter(|name| !name.is_empty());
+        json!({ "name": heading.name, "type": type_name })
+    });
+    Value::from(columns.collect::<Vec<_>>()).to_string()
 }
 
 /// Every parameter has a value, and every value a parameter.

@@ -25,9 +25,6 @@ use tokio::sync::Semaphore;
 use tool::connector::invalid_settings;
 use tool::{Connector, Env, Problem, Result, Secret};
 
-/// Names of columns and the like.
-const FRAME_BYTES: usize = 16 * 1024;
-
 /// A database.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -165,7 +162,7 @@ impl tool::Settings for Settings {
             return Err(invalid_settings(Self::SCHEME, problems));
         };
         // The whole answer must fit into what callers are given, with what stands around the rows.
-        let max_bytes = self.max_bytes.min(env.result_budget_bytes.saturating_sub(FRAME_BYTES));
+        let limits = Limits::new(self.max_rows, self.max_bytes).within(env.result_budget_bytes);
         let schema = self.schema();
         let opener = Opener {
             db_type: self.db_type,
@@ -174,7 +171,7 @@ impl tool::Settings for Settings {
             tls,
             policy: Arc::new(policy),
             statement_timeout: Duration::from_millis(self.statement_timeout_ms),
-            max_bytes,
+            limits,
         };
         let client = Client {
             pool: Arc::new(Pool::new(opener, self.pool_size, env.tasks.clone())),
@@ -200,7 +197,7 @@ impl tool::Settings for Settings {
             // No check of a text can tell whose rows a statement shows.
             has_query: self.query && selection.tenant_column.is_none(),
             allows_superuser: self.allow_superuser,
-            limits: Limits { rows: self.max_rows, bytes: max_bytes },
+            limits,
             queries,
         };
         Ok(Db::new(client, selection, offer, self.refresh, env))

@@ -267,7 +267,8 @@ fn described<const N: usize>(fields: [(&str, Value); N]) -> Value {
 }
 
 fn rows_with_columns() -> Value {
-    let column = described([("name", json!({ "type": "string" })), ("type", json!({ "type": "string" }))]);
+    let column =
+        described([("name", json!({ "type": "string" })), ("type", json!({ "type": ["string", "null"] }))]);
     described([
         ("columns", json!({ "type": "array", "items": column })),
         ("rows", json!({ "type": "array", "items": { "type": "object" } })),

@@ -5,8 +5,9 @@ use super::engine::Bound;
 use super::number::{self, float, whole, written};
 use super::settings::DbType;
 use crate::shared::digits::{to_json, unmarked};
-use base64::Engine as _;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::BASE64_STANDARD;
+use base64::{Engine as _, alphabet};
 use serde_json::Value;
 use tool::{Error, Result};
 
@@ -46,9 +47,10 @@ fn of_number(column: &Column, number: &str, db_type: DbType) -> Result<Bound, &'
         Kind::Integer | Kind::BigInteger => whole(number).ok_or("a whole number of at most 64 bits"),
         Kind::Decimal => decimal(number, db_type),
         Kind::Float => {
-            let float = number.parse().unwrap_or_default();
+            let float: f64 = number.parse().unwrap_or_default();
             let is_small = column.is_small_float(db_type);
-            Ok(Bound::Float(if is_small { f64::from(float as f32) } else { float }))
+            let kept = if is_small { f64::from(float as f32) } else { float };
+            kept.is_finite().then_some(Bound::Float(kept)).ok_or("a number within the range of its column")
         }
         Kind::Json => Ok(Bound::Text(number.to_owned())),
         Kind::Any => whole(number).or_else(|| float(number).map(Bound::Float)).ok_or(ROUNDED),
@@ -80,11 +82,11 @@ fn of_value(column: &Column, value: &Value, db_type: DbType) -> Result<Bound, &'
         }
         (Kind::Decimal, _) => return Err("a number, or a text of one"),
         (Kind::Float, _) => return Err("a number"),
-        (Kind::Bytes, Value::String(text)) => match BASE64_STANDARD.decode(text) {
-            // PostgreSQL decodes it itself.
-            Ok(_) if db_type == DbType::Postgresql => Bound::Text(text.clone()),
-            Ok(bytes) => Bound::Bytes(bytes),
-            Err(_) => return Err("bytes in base64"),
+        (Kind::Bytes, Value::String(text)) => match decoded(text) {
+            // PostgreSQL decodes it itself, and knows one form.
+            Some(bytes) if db_type == DbType::Postgresql => Bound::Text(BASE64_STANDARD.encode(bytes)),
+            Some(bytes) => Bound::Bytes(bytes),
+            None => return Err("bytes in base64"),
         },
         (Kind::Bytes, _) => return Err("bytes in base64"),
         (Kind::Moment, Value::String(text)) if db_type == DbType::Mysql => {
@@ -97,6 +99,8 @@ fn of_value(column: &Column, value: &Value, db_type: DbType) -> Result<Bound, &'
         (Kind::Text | Kind::Uuid | Kind::Date | Kind::Time | Kind::Moment | Kind::Other, _) => {
             return Err("a string");
         }
+        // As it is shown, so that what was read can be written.
+        (Kind::Json, Value::String(text)) if column.is_json_text() => Bound::Text(text.clone()),
         (Kind::Json, value) => Bound::Text(to_json(value)),
         (Kind::List(element), Value::Array(items)) => Bound::Text(list(element, items)),
         (Kind::List(_), _) => return Err("a list"),
@@ -108,6 +112,15 @@ fn of_value(column: &Column, value: &Value, db_type: DbType) -> Result<Bound, &'
         (Kind::Any, Value::String(text)) => Bound::Text(text.clone()),
         (Kind::Any, value) => Bound::Text(to_json(value)),
     })
+}
+
+/// Base64 with either alphabet, padded or not, as gRPC services take it, too.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    const EITHER: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, EITHER);
+    const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, EITHER);
+    STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
 }
 
 fn is_rounded(text: &str) -> bool {

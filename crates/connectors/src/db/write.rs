@@ -140,7 +140,10 @@ impl Db {
     ) -> Result<Option<Box<RawValue>>> {
         let Some(builder) = self.update_builder(cx, table, key, given)? else {
             // Nothing to change: the row as it is.
-            return Ok(lease.read(&self.row_statement(cx, table, key)?, self.one_row()).await?.into_row());
+            return Ok(lease
+                .read(&self.row_statement(cx, table, key, self.offer.limits)?, self.one_row())
+                .await?
+                .into_row());
         };
         if self.selection.db_type != DbType::Mysql {
             return self.returning(lease, table, builder).await;
@@ -218,7 +221,7 @@ impl Db {
         statement: &Statement,
     ) -> Result<Option<Box<RawValue>>> {
         let frame: usize = table.columns.iter().map(|column| 64 + 6 * column.name.len()).sum();
-        let limits = Limits { rows: 1, bytes: self.offer.limits.bytes + frame };
+        let limits = Limits::new(1, self.offer.limits.bytes + frame);
         let found = lease.read(statement, limits).await?;
         Ok((found.count > 0).then(|| shown(&found.json, table)))
     }

@@ -37,6 +37,12 @@ impl Fallbacks {
         }
     }
 
+    /// Whether the tool has an answer for that time.
+    #[cfg(feature = "grpc")]
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.of(tool).is_some()
+    }
+
     fn of(&self, tool: &str) -> Option<&Value> {
         self.tools.get(tool).or(self.service.as_ref())
     }

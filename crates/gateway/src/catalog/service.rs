@@ -7,7 +7,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tool::{Connector, Error, ErrorKind, Offer, Pinning, Reason, Result, RunKind, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
@@ -49,15 +49,25 @@ pub struct Service {
 }
 
 /// A moment, in milliseconds since 1970.
-pub(crate) struct Since(AtomicI64);
+pub(crate) struct Since {
+    at: AtomicI64,
+    /// The service's connector was in trouble when it was last looked at.
+    is_troubled: AtomicBool,
+}
 
 impl Since {
     pub(crate) fn now() -> Self {
-        Self(AtomicI64::new(now_ms()))
+        Self { at: AtomicI64::new(now_ms()), is_troubled: AtomicBool::new(false) }
     }
 
     fn reset(&self) {
-        self.0.store(now_ms(), Ordering::Relaxed);
+        self.at.store(now_ms(), Ordering::Relaxed);
+    }
+
+    fn note_trouble(&self, is_troubled: bool) {
+        if self.is_troubled.swap(is_troubled, Ordering::Relaxed) != is_troubled {
+            self.reset();
+        }
     }
 }
 
@@ -141,7 +151,19 @@ impl Service {
     /// Since when it is as it is, in milliseconds since 1970.
     #[must_use]
     pub fn since_ms(&self) -> i64 {
-        self.since.0.load(Ordering::Relaxed)
+        self.since.at.load(Ordering::Relaxed)
+    }
+
+    /// What keeps its connector from working as it should, e.g. that it is left alone. Since when it is so is remembered.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let State::Open(connector) = &self.state else { return None };
+        let trouble = connector.trouble();
+        // Otherwise it fails for another reason all the same.
+        if self.failure().is_none() {
+            self.since.note_trouble(trouble.is_some());
+        }
+        trouble
     }
 
     /// Only those who manage the platform may use it.
@@ -165,6 +187,14 @@ impl Service {
 
     /// Remembers whether somebody was there. What only says something about the call changes nothing.
     pub(crate) fn noted<T>(&self, outcome: &Result<T>) {
+        self.note_unreached(outcome);
+        // A call that went well in a service that was well has nothing to tell.
+        if outcome.is_err() || self.since.is_troubled.load(Ordering::Relaxed) {
+            let _ = self.trouble();
+        }
+    }
+
+    fn note_unreached<T>(&self, outcome: &Result<T>) {
         let why = match outcome {
             Ok(_) => None,
             Err(error) => match error.kind() {

@@ -23,6 +23,8 @@ pub(crate) struct Shape {
     select: Option<Select>,
     template: Option<Template>,
     budget_bytes: usize,
+    /// The most that a connector is to answer with.
+    room_bytes: usize,
     /// What is promised of an answer that is not shaped.
     output_schema: Option<OutputSchema>,
 }
@@ -31,14 +33,18 @@ impl Shape {
     /// No more than the budget.
     pub(crate) fn plain(tool: &Tool, budget: Option<usize>) -> Self {
         let budget_bytes = budget_of(tool, budget);
-        Self { select: None, template: None, budget_bytes, output_schema: OutputSchema::of(tool) }
+        let output_schema = OutputSchema::of(tool);
+        Self { select: None, template: None, budget_bytes, room_bytes: budget_bytes, output_schema }
     }
 
     /// The shape of a tool's answers, within the budget that all have, where there is one.
     pub(crate) fn of_tool(tool: &Tool, budget: Option<usize>) -> Result<Self> {
         let shape = Self::compile(tool.shape(), budget_of(tool, budget))?;
         let is_plain = shape.select.is_none() && shape.template.is_none();
-        Ok(Self { output_schema: OutputSchema::of(tool).filter(|_| is_plain), ..shape })
+        // What is read is picked from before it is cut, so that there may be more of it. What is taken away must not be.
+        let has_own_room = is_plain || !only_reads(tool);
+        let room_bytes = if has_own_room { shape.budget_bytes } else { budget_of(tool, budget) };
+        Ok(Self { output_schema: OutputSchema::of(tool).filter(|_| is_plain), room_bytes, ..shape })
     }
 
     /// Compiles the expressions.
@@ -47,12 +53,12 @@ impl Shape {
         let template = settings.template.as_deref().filter(|source| !source.is_empty());
         let template = template.map(Template::compile).transpose()?;
         let budget_bytes = settings.max_bytes.unwrap_or(budget_bytes).min(budget_bytes);
-        Ok(Self { select, template, budget_bytes, output_schema: None })
+        Ok(Self { select, template, budget_bytes, room_bytes: budget_bytes, output_schema: None })
     }
 
-    /// The most bytes of an answer.
-    pub(crate) fn budget_bytes(&self) -> usize {
-        self.budget_bytes
+    /// The most bytes that a connector is to answer with: it can say that there is more, whoever cuts its answer cannot.
+    pub(crate) fn room_bytes(&self) -> usize {
+        self.room_bytes
     }
 
     /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget. What takes long
@@ -152,6 +158,19 @@ fn budget_of(tool: &Tool, budget: Option<usize>) -> usize {
     budget.unwrap_or(if tool.is_relayed() { usize::MAX } else { RESULT_BUDGET_BYTES })
 }
 
+/// Whether the tool says that it changes nothing.
+fn only_reads(tool: &Tool) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Annotations {
+        #[serde(rename = "readOnlyHint", default)]
+        is_reading: bool,
+    }
+    let annotations = tool.field("annotations").map(RawValue::get);
+    annotations
+        .and_then(|text| serde_json::from_str(text).ok())
+        .is_some_and(|said: Annotations| said.is_reading)
+}
+
 /// How long an attempt may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effort {
@@ -247,6 +266,31 @@ mod tests {
         };
         let output = apply(&shape, r#"{"items":[{"n":1,"name":"a"},{"n":9007199254740993,"name":"b"}]}"#);
         assert_eq!(output.to_result(), Output::text("b: 9007199254740993").to_result());
+    }
+
+    #[test]
+    fn leaves_room_for_what_is_picked_from() {
+        let tool = |is_reading: bool, select: Option<&str>| {
+            let definition = serde_json::json!({
+                "name": "t", "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": is_reading },
+            });
+            let definition = RawValue::from_string(definition.to_string()).unwrap();
+            let shape = tool::Shape {
+                select: select.map(str::to_owned),
+                max_bytes: Some(100),
+                ..tool::Shape::default()
+            };
+            Tool::from_raw(&definition).unwrap().shaped(shape)
+        };
+        for (is_reading, select, room) in [
+            (true, None, 100),
+            (true, Some("rows[0]"), 1000),
+            (false, None, 100),
+            (false, Some("rows[0]"), 100),
+        ] {
+            let shape = Shape::of_tool(&tool(is_reading, select), Some(1000)).unwrap();
+            assert_eq!(shape.room_bytes(), room, "{is_reading} {select:?}");
+        }
     }
 
     /// HT-3.7

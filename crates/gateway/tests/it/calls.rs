@@ -42,6 +42,30 @@ async fn tells_the_connector_how_large_an_answer_may_be() {
     }
 }
 
+/// Since when a service is in trouble is when it got there, and not when it last said what it has.
+#[tokio::test]
+async fn remembers_since_when_a_service_is_in_trouble() {
+    let world = World::with(vec![service("m", json!({ "echoes": ["trouble"] }))]).await;
+    let catalog = world.gateway.catalog().tenant(&"acme".parse().unwrap()).unwrap();
+    let service = catalog.service("memory", "m").unwrap();
+    let pause = async || tokio::time::sleep(Duration::from_millis(20)).await;
+    let mut since = service.since_ms();
+    for is_troubled in [true, false] {
+        pause().await;
+        world.call("m__trouble", json!({ "is": is_troubled })).await.unwrap_err();
+        assert!(service.since_ms() > since, "{is_troubled}");
+        since = service.since_ms();
+        pause().await;
+        assert_eq!(service.trouble().is_some(), is_troubled);
+        world.call("m__say", json!({})).await.unwrap();
+        assert_eq!(
+            (service.trouble().is_some(), service.since_ms()),
+            (is_troubled, since),
+            "it is as it was"
+        );
+    }
+}
+
 /// UR-3
 #[tokio::test]
 async fn says_what_is_not_there() {

@@ -64,7 +64,7 @@ impl Settings for MemorySettings {
         });
     fn open(self, _: &Env) -> Result<Arc<dyn Connector>> {
         OPENED.fetch_add(1, Ordering::SeqCst);
-        Ok(Arc::new(Memory(self)))
+        Ok(Arc::new(Memory(self, AtomicBool::default())))
     }
 }
 
@@ -89,7 +89,8 @@ const OPTIONAL: &[OptionalKind] = &[
     OptionalKind { scheme: "carrier", tool_types: &["letter"], feature: "pigeon" },
 ];
 
-struct Memory(MemorySettings);
+/// With whether it is in trouble, as somebody told it.
+struct Memory(MemorySettings, AtomicBool);
 
 #[async_trait]
 impl Connector for Memory {
@@ -131,6 +132,10 @@ impl Connector for Memory {
             "stubborn" => std::future::pending().await,
             "panic" => panic!("on purpose"),
             "room" => Ok(Outcome::Done(Output::json(raw(&json!({ "room": call.max_answer_bytes }))))),
+            "trouble" => {
+                self.1.store(call.arguments.as_value()?["is"] == true, Ordering::SeqCst);
+                Err(Error::upstream("as it was told"))
+            }
             "down" => Err(Error::unavailable("nobody is there").retryable()),
             _ => Ok(Outcome::Done(Output::json(call.arguments.to_raw()))),
         }
@@ -143,6 +148,10 @@ impl Connector for Memory {
             "upstream" => Err(Error::upstream("somebody says no")),
             _ => Ok(()),
         }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.1.load(Ordering::SeqCst).then(|| "it is left alone".to_owned())
     }
 }
 

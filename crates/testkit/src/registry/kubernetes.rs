@@ -186,6 +186,10 @@ impl State {
         slice
     }
 
+    fn get(&self, namespace: &str, name: &str) -> Option<Value> {
+        lock(&self.known).slices.get(&(namespace.to_owned(), name.to_owned())).cloned()
+    }
+
     fn delete(&self, namespace: &str, name: &str) -> bool {
         let mut known = lock(&self.known);
         let Some(mut object) = known.slices.remove(&(namespace.to_owned(), name.to_owned())) else {
@@ -208,6 +212,9 @@ fn answer(state: &Arc<State>, question: &Question) -> Answer {
         return status(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized");
     }
     let path = question.path();
+    if let Some(found) = discovery(question.method.as_str(), path.as_slice()) {
+        return json(StatusCode::OK, &found);
+    }
     let ["apis", "discovery.k8s.io", "v1", "namespaces", namespace, "endpointslices", rest @ ..] =
         path.as_slice()
     else {
@@ -218,6 +225,10 @@ fn answer(state: &Arc<State>, question: &Question) -> Answer {
             watch_slices(state, namespace, question)
         }
         ("GET", []) => list(state, namespace, question),
+        ("GET", [name]) => match state.get(namespace, name) {
+            Some(slice) => json(StatusCode::OK, &slice),
+            None => status(StatusCode::NOT_FOUND, "NotFound", "not found"),
+        },
         ("POST", []) => json(StatusCode::CREATED, &state.put(namespace, question.json())),
         ("PUT", [_]) => json(StatusCode::OK, &state.put(namespace, question.json())),
         ("DELETE", [name]) if state.delete(namespace, name) => {
@@ -225,6 +236,30 @@ fn answer(state: &Arc<State>, question: &Question) -> Answer {
         }
         _ => status(StatusCode::NOT_FOUND, "NotFound", "not found"),
     }
+}
+
+/// What clients like kubectl ask before anything else: which groups, versions and resources there are.
+fn discovery(method: &str, path: &[&str]) -> Option<Value> {
+    let version = json!({ "groupVersion": "discovery.k8s.io/v1", "version": "v1" });
+    let found = match path {
+        ["api"] => json!({ "kind": "APIVersions", "versions": ["v1"] }),
+        ["api", "v1"] => {
+            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [] })
+        }
+        ["apis"] => json!({
+            "kind": "APIGroupList", "apiVersion": "v1",
+            "groups": [{ "name": "discovery.k8s.io", "versions": [version], "preferredVersion": version }]
+        }),
+        ["apis", "discovery.k8s.io", "v1"] => json!({
+            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "discovery.k8s.io/v1",
+            "resources": [{
+                "name": "endpointslices", "singularName": "endpointslice", "namespaced": true, "kind": "EndpointSlice",
+                "verbs": ["create", "delete", "get", "list", "update", "watch"]
+            }]
+        }),
+        _ => return None,
+    };
+    (method == "GET").then_some(found)
 }
 
 /// Whether a label of the slice is the one that is asked for, as `name=value`.

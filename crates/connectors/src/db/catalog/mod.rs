@@ -116,6 +116,11 @@ impl Column {
         self.kind == Kind::Any && !self.type_name.is_empty() && !self.type_name.eq_ignore_ascii_case("any")
     }
 
+    /// JSON that MariaDB keeps as a text, and shows as one.
+    pub(super) fn is_json_text(&self) -> bool {
+        self.kind == Kind::Json && self.type_name.ends_with("(longtext)")
+    }
+
     /// A number of 32 bits, which only one of 64 bits with the same value equals.
     pub(super) fn is_small_float(&self, db_type: DbType) -> bool {
         db_type == DbType::Mysql

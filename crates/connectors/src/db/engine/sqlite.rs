@@ -217,7 +217,12 @@ fn write_value(
     Ok(())
 }
 
-/// All but the column that is ours.
+/// All but the column that is ours. What was computed has no type before there is a value, and each row may have another.
 fn shown_headings(columns: &[SqliteColumn]) -> Vec<Heading> {
-    headings(columns.iter().filter(|column| ![OVERSIZED, MISFIT].contains(&column.name())))
+    let shown = columns.iter().filter(|column| ![OVERSIZED, MISFIT].contains(&column.name()));
+    let mut headings = headings(shown);
+    for heading in headings.iter_mut().filter(|heading| heading.type_name == "null") {
+        heading.type_name.clear();
+    }
+    headings
 }

@@ -128,6 +128,58 @@ fn refused(why: impl Into<String>) -> Error {
 mod tests {
     use super::*;
 
+    /// DB-2
+    #[test]
+    fn explains_only_what_reads() {
+        let is_let_through = |sql: &str, db_type| Template::parse(sql, db_type, Access::Read).is_ok();
+        for sql in [
+            "EXPLAIN ANALYZE CREATE TABLE zz AS SELECT 1",
+            "explain (analyze, format json) CREATE MATERIALIZED VIEW zz AS SELECT 1",
+            "EXPLAIN ANALYZE DECLARE c CURSOR WITH HOLD FOR SELECT 1",
+            "EXPLAIN (ANALYZE true) EXECUTE x",
+            "EXPLAIN ANALYZE DELETE FROM t",
+            "EXPLAIN /* SELECT */ ANALYZE VERBOSE REFRESH MATERIALIZED VIEW m",
+            "EXPLAIN",
+            "EXPLAIN ANALYZE",
+        ] {
+            for db_type in [DbType::Postgresql, DbType::Sqlite] {
+                assert!(!is_let_through(sql, db_type), "{sql}");
+            }
+        }
+        assert!(!is_let_through("EXPLAIN ANALYZE SELECT 1 INTO zz", DbType::Postgresql));
+        for sql in [
+            "EXPLAIN DELETE FROM t",
+            "DESCRIBE UPDATE t SET a = 1",
+            "EXPLAIN FORMAT=JSON INSERT INTO t VALUES (1)",
+            "EXPLAIN EXTENDED REPLACE INTO t VALUES (1)",
+            "EXPLAIN FOR CONNECTION 7",
+            "ANALYZE SELECT 1",
+        ] {
+            assert!(!is_let_through(sql, DbType::Mysql), "{sql}");
+        }
+        for (sql, db_type) in [
+            ("EXPLAIN SELECT 1", DbType::Sqlite),
+            ("EXPLAIN QUERY PLAN SELECT 1", DbType::Sqlite),
+            ("EXPLAIN QUERY PLAN WITH x AS (SELECT 1) SELECT * FROM x", DbType::Sqlite),
+            ("EXPLAIN (ANALYZE, COSTS off, FORMAT json) SELECT 1", DbType::Postgresql),
+            ("EXPLAIN (ANALYZE 0, WAL, SUMMARY 'true') (SELECT 1)", DbType::Postgresql),
+            ("EXPLAIN ANALYZE VERBOSE TABLE t", DbType::Postgresql),
+            ("EXPLAIN VALUES (1)", DbType::Postgresql),
+            ("EXPLAIN SELECT 'into' AS \"into\"", DbType::Postgresql),
+            ("EXPLAIN FORMAT=JSON SELECT 1", DbType::Mysql),
+            ("EXPLAIN EXTENDED SELECT 1", DbType::Mysql),
+            ("EXPLAIN PARTITIONS SELECT 1", DbType::Mysql),
+            ("DESCRIBE orders", DbType::Mysql),
+            ("EXPLAIN `delete` id", DbType::Mysql),
+        ] {
+            assert!(is_let_through(sql, db_type), "{sql}");
+        }
+        for sql in ["SELECT file FROM 'pragma_database_list'", "SELECT * FROM main.'PRAGMA_database_list'"] {
+            assert!(!is_let_through(sql, DbType::Sqlite), "{sql}");
+        }
+        assert!(is_let_through("SELECT 'the pragma_database_list' AS x", DbType::Sqlite));
+    }
+
     #[test]
     fn puts_the_placeholders_of_each_engine() {
         let sql = "SELECT :a, ':b' /* :c */ FROM t WHERE x = :d AND y = :a ; -- end";

@@ -5,7 +5,7 @@ use super::scan::Token;
 use super::{Access, refused};
 use crate::db::settings::DbType;
 use std::ops::Range;
-use tool::Result;
+use tool::{Error, Result};
 
 /// What a statement that reads may begin with.
 const READING: [&str; 7] = ["select", "with", "values", "table", "show", "describe", "explain"];
@@ -94,6 +94,39 @@ const FORBIDDEN: [&str; 70] = [
     "writefile",
 ];
 
+/// What may stand between EXPLAIN and the statement: none of it begins one.
+const OF_EXPLAIN: [&str; 25] = [
+    "analyze",
+    "binary",
+    "buffers",
+    "costs",
+    "extended",
+    "false",
+    "format",
+    "generic_plan",
+    "json",
+    "memory",
+    "none",
+    "off",
+    "on",
+    "partitions",
+    "plan",
+    "query",
+    "serialize",
+    "settings",
+    "summary",
+    "text",
+    "timing",
+    "traditional",
+    "tree",
+    "true",
+    "verbose",
+];
+/// More of them, where PostgreSQL writes the plan in another form.
+const FORMS: [&str; 3] = ["wal", "xml", "yaml"];
+/// What MySQL explains beside what reads: statements that write, and those of other sessions.
+const EXPLAINED: [&str; 5] = ["delete", "for", "insert", "replace", "update"];
+
 /// Lets a statement through and says what it begins with.
 pub(super) fn check(
     sql: &str,
@@ -160,8 +193,10 @@ fn check_token(sql: &str, tokens: &[(Token, Range<usize>)], index: usize, db_typ
         Token::Word(word) if word == "treat" && db_type == DbType::Postgresql && next.starts_with('(') => {
             return Err(refused("'sql' uses TREAT, which calls functions by another name; use CAST"));
         }
-        Token::Word(word) | Token::Name(word) if is_place(word, db_type) => {
-            return Err(refused("'sql' asks where files of this machine lie; leave that out"));
+        Token::Word(word) | Token::Name(word) if is_place(word, db_type) => return Err(asks_for_place()),
+        // SQLite takes a text for a name where it needs one.
+        Token::Text if is_place(sql[range.clone()].trim_matches('\''), db_type) => {
+            return Err(asks_for_place());
         }
         Token::Word(word) | Token::Name(word) if next.starts_with('(') => check_function(word)?,
         Token::Word(_) | Token::Name(_) => {}
@@ -173,6 +208,10 @@ fn check_token(sql: &str, tokens: &[(Token, Range<usize>)], index: usize, db_typ
 /// A table of SQLite that shows the path of its file.
 fn is_place(word: &str, db_type: DbType) -> bool {
     db_type == DbType::Sqlite && word.eq_ignore_ascii_case("pragma_database_list")
+}
+
+fn asks_for_place() -> Error {
+    refused("'sql' asks where files of this machine lie; leave that out")
 }
 
 fn follows_text(tokens: &[(Token, Range<usize>)], index: usize) -> bool {
@@ -201,11 +240,43 @@ fn check_first_word(tokens: &[(Token, Range<usize>)], access: Access, db_type: D
         Access::Write => &WRITING,
     };
     match first.and_then(word) {
-        Some(word) if allowed.contains(&word) => Ok(word.to_owned()),
+        Some(word) if allowed.contains(&word) => {
+            check_explained(tokens, word, db_type)?;
+            Ok(word.to_owned())
+        }
         _ => {
             let words = allowed.join(", ").to_ascii_uppercase();
             Err(refused(format!("'sql' must begin with one of {words}")))
         }
+    }
+}
+
+/// What is explained may be carried out, and the transaction that only reads does not stop all of it: PostgreSQL makes
+/// tables and cursors behind EXPLAIN ANALYZE.
+fn check_explained(tokens: &[(Token, Range<usize>)], first: &str, db_type: DbType) -> Result<()> {
+    let is_explaining = first == "explain" || (first == "describe" && db_type == DbType::Mysql);
+    if !is_explaining {
+        return Ok(());
+    }
+    let is_option = |word: &str| OF_EXPLAIN.contains(&word) || FORMS.contains(&word);
+    let mut rest = tokens.iter().map(|(token, _)| token).skip(1);
+    let explained = rest.find(|token| match token {
+        Token::Word(word) => !is_option(word),
+        Token::Name(_) => true,
+        _ => false,
+    });
+    let is_reading = match explained {
+        Some(Token::Word(word)) if READING[..4].contains(&word.as_str()) => true,
+        // The columns of a table.
+        Some(Token::Word(word)) => db_type == DbType::Mysql && !EXPLAINED.contains(&word.as_str()),
+        Some(Token::Name(_)) => db_type == DbType::Mysql,
+        _ => false,
+    };
+    let makes_table =
+        db_type == DbType::Postgresql && tokens.iter().any(|(token, _)| word(token) == Some("into"));
+    match is_reading && !makes_table {
+        true => Ok(()),
+        false => Err(refused("'sql' may explain what reads: SELECT, WITH, VALUES or TABLE, without INTO")),
     }
 }
 

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
+const CODINGS: HeaderValue = HeaderValue::from_static("identity,gzip");
 const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("grpc-rust-mcp-all-in-one/", env!("CARGO_PKG_VERSION")));
@@ -86,6 +88,7 @@ pub(crate) fn left(deadline: Instant) -> Duration {
 pub(crate) fn add_own(headers: &mut HeaderMap) {
     headers.insert(CONTENT_TYPE, GRPC);
     headers.insert(TE, TRAILERS);
+    headers.insert(ACCEPT_ENCODING, CODINGS);
     headers.entry(USER_AGENT).or_insert(AGENT);
 }
 

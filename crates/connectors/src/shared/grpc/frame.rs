@@ -3,16 +3,19 @@
 use super::failure::Failure;
 use super::status::{Code, Status};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use fetch::http::header::{CONTENT_TYPE, HeaderMap};
+use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use fetch::http::{Response, StatusCode};
+use flate2::read::MultiGzDecoder;
 use futures::Stream;
 use futures::channel::mpsc;
 use hyper::body::{Body, Frame, Incoming};
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io::Read;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 /// A flag, and four bytes of length.
 const HEAD_BYTES: usize = 5;
 
@@ -58,6 +61,7 @@ pub(crate) struct Answer {
     body: Incoming,
     buffer: BytesMut,
     max_bytes: usize,
+    coding: Coding,
     http_status: StatusCode,
     /// The status came with the headers: nothing follows.
     early: Option<Status>,
@@ -72,9 +76,11 @@ impl Answer {
             .headers
             .get(CONTENT_TYPE)
             .is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
+        let coding = Coding::of(&head.headers);
         let early = Status::read(&head.headers);
         let early = early.or_else(|| (!is_grpc).then(|| Status::of_http(head.status)));
-        Self { body, buffer: BytesMut::new(), max_bytes, http_status: head.status, early, count: 0 }
+        let buffer = BytesMut::new();
+        Self { body, buffer, max_bytes, coding, http_status: head.status, early, count: 0 }
     }
 
     /// The next message, or the end of those that came with a good status.
@@ -136,9 +142,8 @@ impl Answer {
     fn take(&mut self) -> Result<Option<Bytes>, Failure> {
         let Some(head) = self.buffer.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
         let [flag, length @ ..] = *head;
-        if flag != 0 {
-            // We said that we take nothing compressed.
-            return Err(Failure::Protocol("it is compressed, or no gRPC at all"));
+        if flag > 1 {
+            return Err(Failure::Protocol("it is no gRPC at all"));
         }
         let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
         if length > self.max_bytes {
@@ -148,6 +153,49 @@ impl Answer {
             return Ok(None);
         }
         self.buffer.advance(HEAD_BYTES);
-        Ok(Some(self.buffer.split_to(length).freeze()))
+        let message = self.buffer.split_to(length).freeze();
+        if flag == 0 { Ok(Some(message)) } else { self.coding.read(&message, self.max_bytes).map(Some) }
+    }
+}
+
+/// How messages are compressed whose flag says that they are: some servers compress whatever they send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    /// Nobody said how.
+    Unnamed,
+    Gzip,
+    /// One that we said nothing of.
+    Other,
+}
+
+impl Coding {
+    fn of(headers: &HeaderMap) -> Self {
+        match headers.get(ENCODING).map(HeaderValue::as_bytes) {
+            None | Some(b"identity") => Self::Unnamed,
+            Some(b"gzip") => Self::Gzip,
+            Some(_) => Self::Other,
+        }
+    }
+
+    /// The message itself, which is as bounded as one that came as it is.
+    fn read(self, message: &[u8], max_bytes: usize) -> Result<Bytes, Failure> {
+        match self {
+            Self::Unnamed => {
+                return Err(Failure::Protocol("a message is compressed, and no grpc-encoding says how"));
+            }
+            Self::Other => {
+                let why = "its messages are compressed in another way (grpc-encoding) than gzip, which alone is read";
+                return Err(Failure::Protocol(why));
+            }
+            Self::Gzip => {}
+        }
+        let mut plain = Vec::new();
+        let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
+        let read = MultiGzDecoder::new(message).take(limit).read_to_end(&mut plain);
+        read.map_err(|_| Failure::Protocol("a message is no gzip, and was said to be"))?;
+        match plain.len() <= max_bytes {
+            true => Ok(plain.into()),
+            false => Err(Failure::TooLarge { bytes: plain.len(), limit: max_bytes }),
+        }
     }
 }

@@ -132,8 +132,16 @@ impl Exchange {
 
     /// Begins to answer.
     pub(crate) fn begin(&mut self) -> Answering {
-        let head = Response::builder().header("content-type", "application/grpc").body(()).unwrap();
-        Answering(self.respond.send_response(head, false).unwrap())
+        self.begin_with(&[])
+    }
+
+    /// The same with more headers.
+    pub(crate) fn begin_with(&mut self, headers: &[(&str, &str)]) -> Answering {
+        let mut head = Response::builder().header("content-type", "application/grpc");
+        for (name, value) in headers {
+            head = head.header(*name, *value);
+        }
+        Answering(self.respond.send_response(head.body(()).unwrap(), false).unwrap())
     }
 
     /// Answers with one message and a good status.

@@ -132,6 +132,15 @@ impl Reader<'_> {
 
     fn signing_key(&mut self, algorithm: Algorithm, secret: &Secret) -> Option<SigningKey> {
         let path = format!("{}.key", self.path);
+        let (bytes, least) = (secret.expose().len(), algorithm.least_secret_bytes());
+        if bytes < least {
+            // Whoever checks the tokens has chosen it, so that refusing it would help nobody.
+            tracing::warn!(
+                bytes,
+                "a service signs with {} and a secret of {bytes} bytes, which can be guessed from one token: RFC 7518 wants {least}",
+                algorithm.name()
+            );
+        }
         let refuse = |wanted| {
             let message = format!("'{path}' must be {wanted} for {}", algorithm.name());
             self.problems.push(Problem::new(path, "InvalidKey", message));

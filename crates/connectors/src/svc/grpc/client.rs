@@ -53,12 +53,14 @@ pub(super) struct Client {
     pub(super) compute: Compute,
 }
 
-/// What one attempt may take, and whose fault it is if that is not enough.
+/// What one attempt may take, and whose fault it is if the time is not enough.
 #[derive(Debug, Clone, Copy)]
 struct Time {
     deadline: Instant,
     /// Set where it is the service's own time.
     patience: Option<Duration>,
+    /// What its answer may be, at the most.
+    answer_bytes: usize,
 }
 
 impl Client {
@@ -86,7 +88,8 @@ impl Client {
                 traced
             });
             let message = traced.as_ref().unwrap_or(message);
-            let output = self.attempt(cx, method, message, Time { deadline, patience }).await;
+            let time = Time { deadline, patience, answer_bytes: call.max_answer_bytes };
+            let output = self.attempt(cx, method, message, time).await;
             output.map_err(|error| attempts::Failure { retry_after: error.retry_after(), error })
         };
         let result = until_done(cx, budget.run_seen(cx, attempt)).await;
@@ -152,7 +155,7 @@ impl Client {
             OpenStream::new(answer, end).await
         };
         let (begun, picked) = self.exchange(cx, message, time, begin).await?;
-        let own = method.max_result_bytes.unwrap_or(usize::MAX);
+        let own = method.max_result_bytes.unwrap_or(usize::MAX).min(time.answer_bytes);
         let limits = Limits { bytes: self.stream.bytes.min(own), ..self.stream };
         let redactor = self.redactor(&message.headers);
         let reading = Reading { cx, decoder: self.decoder(), form: &method.output, limits, deadline: end };
@@ -286,7 +289,7 @@ impl Client {
         let cx = &cx.for_at_most(self.timeout);
         let message =
             Message::new(PathAndQuery::from_static("/"), self.headers(cx), &[], self.max_message_bytes);
-        let time = Time { deadline: cx.deadline, patience: None };
+        let time = Time { deadline: cx.deadline, patience: None, answer_bytes: usize::MAX };
         let ask = |message: Arc<Message>, connection: Connection| async move {
             match reflection::ask(&connection, &message.headers, left(time.deadline)).await {
                 Ok(told) => Ok(Ok(told)),
@@ -314,7 +317,7 @@ impl Client {
             &[],
             self.max_message_bytes,
         );
-        let time = Time { deadline: cx.deadline, patience: None };
+        let time = Time { deadline: cx.deadline, patience: None, answer_bytes: usize::MAX };
         let check = |message: Arc<Message>, connection| async move {
             health::judge(message.unary(connection, left(time.deadline)).await)
         };

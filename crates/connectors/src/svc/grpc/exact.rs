@@ -1,23 +1,25 @@
-//! Numbers go out as they are written, or not at all: the reader of JSON rounds what no float holds.
+//! Values go out as they are written, or not at all: the reader of JSON rounds what no float holds, and the library bends
+//! times and masks that are none.
 
 use super::message::{VALUE, is_object};
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 /// Up to here floats hold every whole number.
 const LARGEST_EXACT: i128 = 1 << 53;
 /// No number that is shorter is rounded.
 const SHORTEST: usize = 16;
 
-/// A number that would be sent as another one.
+/// A value that would be sent as another one.
 #[derive(Debug)]
 pub(super) struct Changed {
     pub(super) path: String,
     pub(super) why: &'static str,
 }
 
-/// The first number in the JSON text of a message that would be changed. The text has been read as such a message.
+/// The first value in the JSON text of a message that would be changed. The text has been read as such a message.
 pub(super) fn find_changed(message: &MessageDescriptor, text: &str) -> Option<Changed> {
     if !is_suspicious(text) {
         return None;
@@ -29,16 +31,21 @@ pub(super) fn find_changed(message: &MessageDescriptor, text: &str) -> Option<Ch
     }
 }
 
-/// Whether a text has a number that is worth a look, which costs much less than the look.
+/// Whether a text has a value that is worth a look, which costs much less than the look.
 fn is_suspicious(text: &str) -> bool {
     let mut bytes = text.bytes().enumerate();
     while let Some((start, byte)) = bytes.next() {
         match byte {
             b'"' => {
-                while let Some((_, byte)) = bytes.next().filter(|(_, byte)| *byte != b'"') {
+                let mut end = start + 1;
+                while let Some((at, byte)) = bytes.next().filter(|(_, byte)| *byte != b'"') {
+                    end = at + 1;
                     if byte == b'\\' {
-                        bytes.next();
+                        end += usize::from(bytes.next().is_some());
                     }
+                }
+                if text.get(start + 1..end).is_some_and(is_suspicious_text) {
+                    return true;
                 }
             }
             b'-' | b'0'..=b'9' => {
@@ -59,6 +66,15 @@ fn is_suspicious(text: &str) -> bool {
     false
 }
 
+/// A text as it is written in JSON, without its quotes: a number, a time or a list of paths that may be bent.
+fn is_suspicious_text(text: &str) -> bool {
+    let is_list = text.starts_with(',') || text.ends_with(',') || text.contains(",,");
+    let is_time =
+        text.contains(":60") || (text.contains(':') && text.len() > "2026-11-19T01:02:03.123456789".len());
+    let is_number = text.contains(['e', 'E']) && text.chars().all(is_of_number);
+    is_list || is_time || is_number || text.contains("\\u")
+}
+
 fn is_of_number(character: char) -> bool {
     character.is_ascii_digit() || matches!(character, '+' | '-' | '.' | 'e' | 'E')
 }
@@ -70,9 +86,12 @@ fn object(json: &RawValue) -> BTreeMap<String, &RawValue> {
 fn in_message(message: &MessageDescriptor, json: &RawValue, path: &str) -> Option<Changed> {
     match message.full_name().strip_prefix("google.protobuf.") {
         Some("Int32Value" | "UInt32Value" | "Int64Value" | "UInt64Value") => integer(json, path),
-        Some("DoubleValue" | "FloatValue") => float(json, path),
+        Some("DoubleValue") => overflow::<f64>(json, path).or_else(|| float(json, path)),
+        Some("FloatValue") => overflow::<f32>(json, path).or_else(|| float(json, path)),
+        Some("Timestamp") => time(json, path),
+        Some("FieldMask") => mask(json, path),
         // Their numbers are floats, and kept as such.
-        Some("Struct" | "Value" | "ListValue" | "Timestamp" | "Duration" | "FieldMask") => None,
+        Some("Struct" | "Value" | "ListValue" | "Duration") => None,
         Some("Any") => in_any(message, json, path),
         _ => object(json).into_iter().find_map(|(name, value)| in_named(message, &name, value, path)),
     }
@@ -117,8 +136,8 @@ fn in_field(field: &FieldDescriptor, json: &RawValue, path: &str) -> Option<Chan
 fn in_kind(kind: &Kind, is_always_sent: bool, json: &RawValue, path: &str) -> Option<Changed> {
     match kind {
         Kind::Message(message) => in_message(message, json, path),
-        Kind::Double | Kind::Float if is_always_sent => None,
-        Kind::Double | Kind::Float => float(json, path),
+        Kind::Double => overflow::<f64>(json, path).or_else(|| float(json, path).filter(|_| !is_always_sent)),
+        Kind::Float => overflow::<f32>(json, path).or_else(|| float(json, path).filter(|_| !is_always_sent)),
         Kind::Bool | Kind::String | Kind::Bytes | Kind::Enum(_) => None,
         _ => integer(json, path),
     }
@@ -141,6 +160,35 @@ fn float(json: &RawValue, path: &str) -> Option<Changed> {
     let is_negative_zero = |number: &f64| *number == 0.0 && number.is_sign_negative();
     let number = json.get().trim_matches('"').parse().ok().filter(is_negative_zero);
     number.map(|_: f64| Changed { path: path.to_owned(), why: "negative zero cannot be sent; write 0" })
+}
+
+/// Only who says so means infinity.
+fn overflow<F: FromStr + Into<f64>>(json: &RawValue, path: &str) -> Option<Changed> {
+    let text: String = serde_json::from_str(json.get()).ok()?;
+    let has_digit = text.contains(|digit: char| digit.is_ascii_digit());
+    let is_beyond = has_digit && text.parse::<F>().is_ok_and(|number| number.into().is_infinite());
+    is_beyond.then(|| Changed { path: path.to_owned(), why: "the number is out of range" })
+}
+
+/// A second that is in no minute, or parts of one that nobody keeps.
+fn time(json: &RawValue, path: &str) -> Option<Changed> {
+    let text: String = serde_json::from_str(json.get()).ok()?;
+    let seconds = text.get("2026-11-19T01:02:".len()..)?;
+    let digits =
+        seconds.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let why = match (seconds.starts_with("60"), digits > 9) {
+        (true, _) => "a minute ends before its second 60; write second 59 or the next minute",
+        (false, true) => "a time has up to nine digits behind the second; leave the others out",
+        (false, false) => return None,
+    };
+    Some(Changed { path: path.to_owned(), why })
+}
+
+fn mask(json: &RawValue, path: &str) -> Option<Changed> {
+    let text: String = serde_json::from_str(json.get()).ok()?;
+    let has_gap = !text.is_empty() && text.split(',').any(str::is_empty);
+    let why = "a path between the commas is empty; leave the comma out";
+    has_gap.then(|| Changed { path: path.to_owned(), why })
 }
 
 /// The whole number that is written, if it is one.

@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
     }
 
     fn message(&mut self, message: &MessageDescriptor) -> Value {
-        if let Some(schema) = well_known(message.full_name()) {
+        if let Some(schema) = well_known(message.full_name(), self.direction) {
             return schema;
         }
         let name = message.full_name();
@@ -124,13 +124,11 @@ impl<'a> Writer<'a> {
 
     fn kind(&mut self, kind: &Kind) -> Value {
         match kind {
-            Kind::Double | Kind::Float => json!({
-                "anyOf": [{ "type": "number" }, { "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }]
-            }),
+            Kind::Double | Kind::Float => float(self.direction, &["number"]),
             Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => {
-                json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX })
+                integer(self.direction, (i32::MIN.into(), i32::MAX.into()), &[])
             }
-            Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+            Kind::Uint32 | Kind::Fixed32 => integer(self.direction, (0, u32::MAX.into()), &[]),
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => self.long("int64", "^-?[0-9]{1,19}$"),
             Kind::Uint64 | Kind::Fixed64 => self.long("uint64", "^[0-9]{1,20}$"),
             Kind::Bool => json!({ "type": "boolean" }),
@@ -174,8 +172,35 @@ fn description_of(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
 
+/// A number of 32 bits: as an argument it may stand in a text, too.
+fn integer(direction: Direction, (least, most): (i64, i64), more: &[&str]) -> Value {
+    let mut types = vec!["integer"];
+    types.extend_from_slice(more);
+    let kind = |types: Vec<&str>| if types.len() == 1 { json!(types[0]) } else { json!(types) };
+    match direction {
+        Direction::Out => json!({ "type": kind(types), "minimum": least, "maximum": most }),
+        Direction::In => {
+            types.push("string");
+            let pattern = if least < 0 { "^-?[0-9]{1,10}$" } else { "^[0-9]{1,10}$" };
+            json!({ "type": types, "minimum": least, "maximum": most, "pattern": pattern })
+        }
+    }
+}
+
+/// A float, or the name of what JSON has no number for; as an argument it may stand in a text, too.
+fn float(direction: Direction, types: &[&str]) -> Value {
+    let number = if types.len() == 1 { json!({ "type": types[0] }) } else { json!({ "type": types }) };
+    let text = match direction {
+        Direction::Out => json!({ "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }),
+        Direction::In => json!({
+            "type": "string", "pattern": "^(-?[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?Infinity)$"
+        }),
+    };
+    json!({ "anyOf": [number, text] })
+}
+
 /// The types of google/protobuf that have a form of their own.
-fn well_known(name: &str) -> Option<Value> {
+fn well_known(name: &str, direction: Direction) -> Option<Value> {
     Some(match name.strip_prefix("google.protobuf.")? {
         "Timestamp" => json!({ "type": "string", "format": "date-time" }),
         "Duration" => {
@@ -187,16 +212,14 @@ fn well_known(name: &str) -> Option<Value> {
         "ListValue" => json!({ "type": "array", "items": {} }),
         "Empty" => object_schema(Map::new(), Vec::new()),
         "Any" => {
-            json!({ "type": "object", "properties": { "@type": { "type": "string" } }, "required": ["@type"] })
+            json!({ "type": "object", "properties": { "@type": { "type": "string" } } })
         }
-        "DoubleValue" | "FloatValue" => json!({
-            "anyOf": [{ "type": ["number", "null"] }, { "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }]
-        }),
+        "DoubleValue" | "FloatValue" => float(direction, &["number", "null"]),
         "Int64Value" | "UInt64Value" => {
             json!({ "type": ["string", "integer", "null"], "pattern": "^-?[0-9]{1,20}$" })
         }
-        "Int32Value" => json!({ "type": ["integer", "null"], "minimum": i32::MIN, "maximum": i32::MAX }),
-        "UInt32Value" => json!({ "type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX }),
+        "Int32Value" => integer(direction, (i32::MIN.into(), i32::MAX.into()), &["null"]),
+        "UInt32Value" => integer(direction, (0, u32::MAX.into()), &["null"]),
         "BoolValue" => json!({ "type": ["boolean", "null"] }),
         "StringValue" => json!({ "type": ["string", "null"] }),
         "BytesValue" => json!({ "type": ["string", "null"], "contentEncoding": "base64" }),

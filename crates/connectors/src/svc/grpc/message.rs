@@ -1,5 +1,6 @@
 //! Messages as proto3 JSON, in both directions.
 
+use super::anys;
 use super::exact::find_changed;
 use super::explain::unusable;
 use super::extent::{Extent, may_be_deep};
@@ -70,12 +71,19 @@ impl Form {
     }
 
     fn read_text(&self, text: &str) -> Result<DynamicMessage> {
-        let mut json = serde_json::Deserializer::from_str(text);
-        match self.read(&mut json) {
-            Ok(message) => Ok(message),
-            // Where it is wrong is only looked for when it is.
-            Err(_) => self.locate(&mut serde_json::Deserializer::from_str(text), ""),
+        if let Ok(message) = self.read(&mut serde_json::Deserializer::from_str(text)) {
+            return Ok(message);
         }
+        // What is rare, and where it is wrong, is only looked for when it is.
+        let Some(text) = anys::completed(&self.descriptor, text) else {
+            return self.locate(&mut serde_json::Deserializer::from_str(text), "");
+        };
+        let mut message = match self.read(&mut serde_json::Deserializer::from_str(&text)) {
+            Ok(message) => message,
+            Err(_) => self.locate(&mut serde_json::Deserializer::from_str(&text), "")?,
+        };
+        anys::clear(&mut message);
+        Ok(message)
     }
 
     fn read_value(&self, value: &Value, path: &str) -> Result<DynamicMessage> {

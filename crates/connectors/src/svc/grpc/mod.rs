@@ -1,5 +1,6 @@
 //! gRPC services: methods as tools, messages as JSON, described by the service itself or by its settings.
 
+mod anys;
 mod bounds;
 mod client;
 mod comments;
@@ -30,11 +31,12 @@ use crate::shared::breaker::TimeSetBy;
 use crate::shared::grpc::{connection, exchange, failure, frame, status};
 use crate::svc::fleet::Fleet;
 use client::Client;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tool::{Call, Context, Error, Output, Result, Tool};
-use tools::{Catalog, Manner, Selection};
+use tool::{Call, Context, Error, ErrorKind, Output, Reason, Result, Tool};
+use tools::{Catalog, Manner, Selection, stand_ins};
 
 /// A tool that is not known is asked about again, but not more often than this.
 const MIN_PAUSE: Duration = Duration::from_secs(5);
@@ -64,6 +66,8 @@ struct Reflected {
     /// One asks, the others wait for it.
     asking: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
+    /// Tools were told of that stand in for what nobody knew yet.
+    has_stand_ins: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
@@ -77,7 +81,10 @@ impl Grpc {
         match &self.methods {
             Methods::Described(catalog) => Ok(catalog.tools.clone()),
             Methods::Reflected(reflected) => {
-                let catalog = reflected.ask(cx, &self.client).await?;
+                let catalog = match reflected.ask(cx, &self.client).await {
+                    Ok(catalog) => catalog,
+                    Err(error) => return reflected.stand_ins(error),
+                };
                 // One method that is gone must not take the others with it.
                 match catalog.missing.values().next().filter(|_| catalog.tools.is_empty()) {
                     Some(why) => Err(Error::invalid_config(why.clone())),
@@ -93,8 +100,13 @@ impl Grpc {
             Methods::Described(catalog) => return self.run(cx, catalog, call).await,
             Methods::Reflected(reflected) => reflected,
         };
+        let has_own_time = self.client.timeout < cx.remaining();
         match reflected.with(cx, &self.client, &call.tool).await {
             Ok(catalog) => self.run(cx, &catalog, call).await,
+            // Who does not even say what it has in time hangs like one that does not answer a call.
+            Err(error) if has_own_time && error.kind() == ErrorKind::Timeout => {
+                (Err(error.because(Reason::AttemptTimedOut)), TimeSetBy::Service)
+            }
             Err(error) => (Err(error), TimeSetBy::Caller),
         }
     }
@@ -134,7 +146,27 @@ impl Reflected {
             known: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
             changes: watch::channel(0).0,
+            has_stand_ins: AtomicBool::new(false),
         }
+    }
+
+    /// What can be offered of a service that has never said what it has: the tools that the settings name and that have an
+    /// answer while it is left alone. Their first call that reaches it brings what they really are.
+    ///
+    /// # Errors
+    /// Why the service did not say it, where nothing can be offered, or something is known already.
+    fn stand_ins(&self, error: Error) -> Result<Vec<Tool>> {
+        let is_down = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout);
+        let tools = if is_down && self.known().is_none() {
+            stand_ins(&self.selection, &self.manner)?
+        } else {
+            Vec::new()
+        };
+        if tools.is_empty() {
+            return Err(error);
+        }
+        self.has_stand_ins.store(true, Ordering::Relaxed);
+        Ok(tools)
     }
 
     /// What is known, asked for where nothing is, or where a tool may be new.
@@ -164,7 +196,9 @@ impl Reflected {
         let making = client.reflect(cx, move |schema| Catalog::new(&schema, &selection, &manner));
         let catalog = Arc::new(making.await?);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_changed = known.as_ref().is_some_and(|known| known.catalog.tools != catalog.tools);
+        let had_stand_ins = self.has_stand_ins.swap(false, Ordering::Relaxed);
+        let is_changed =
+            had_stand_ins || known.as_ref().is_some_and(|known| known.catalog.tools != catalog.tools);
         *known = Some(Known { catalog: catalog.clone(), at: Instant::now() });
         drop(known);
         if is_changed {

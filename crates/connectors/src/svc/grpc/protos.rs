@@ -3,7 +3,7 @@
 use super::bounds::{
     self, Count, MAX_BYTES, MAX_DEFINITIONS, MAX_FILES, MAX_NAME_BYTES, MAX_NAMES_BYTES, check, refused,
 };
-use super::schema::Schema;
+use super::schema::{NO_EDITIONS, Schema};
 use protox_parse::ParseError;
 use std::collections::BTreeMap;
 use tool::{Error, Result};
@@ -31,18 +31,20 @@ pub(in crate::svc) fn compile(files: &BTreeMap<String, String>) -> Result<Schema
     Schema::build(parsed)
 }
 
+/// What the parser does not say of a path that begins with a slash.
+const IMPORT: &str = "an import names a file as schema.protos does, from their common folder: no '/' at its beginning, no '.', \
+     '..', '//' or backslash, e.g. \"a/b.proto\"";
+
 fn invalid(name: &str, text: &str, error: &ParseError) -> Error {
     let start = error.span().and_then(|span| text.get(..span.start));
     let line = start.map(|start| format!(" in line {}", start.matches('\n').count() + 1)).unwrap_or_default();
     let why = error.to_string();
     let has_edition = text.lines().any(|line| line.trim_start().starts_with("edition"));
-    let remedy = match has_edition {
-        true => {
-            "; editions are not known, give schema.descriptor_set or let the service be asked by reflection"
-        }
-        false => "",
-    };
-    let why = tool::plain(&why);
+    let remedy = if has_edition { format!("; {NO_EDITIONS}") } else { String::new() };
+    let before = start.map_or("", |start| start.rsplit('\n').next().unwrap_or_default());
+    // The parser says of paths what it says of groups.
+    let is_import = why == "invalid group name" && before.contains("import");
+    let why = if is_import { IMPORT.to_owned() } else { tool::plain(&why).into_owned() };
     refused("Invalid", format!("schema.protos: '{name}' cannot be compiled{line}: {why}{remedy}"))
 }
 

@@ -72,6 +72,7 @@ impl Schema {
         // Those that everybody knows are ours. Servers may have the same types in files of another name, so ours are
         // only added where nothing of theirs is in the way.
         files.retain(|name, _| known.get_file_by_name(name).is_none());
+        files.values_mut().try_for_each(check_syntax)?;
         let order = in_order(&files, &known)?;
         flatten(&mut files, &order)?;
         complete(&mut files, &known);
@@ -125,6 +126,32 @@ impl Schema {
         let file = files.map(|file| self.comments.put_back(file.file_descriptor_proto().clone())).collect();
         let set = prost_reflect::prost_types::FileDescriptorSet { file };
         STANDARD.encode(Bytes::from(set.encode_to_vec()))
+    }
+}
+
+/// What to do about files of an edition: what they say on the wire, proto3 says as well.
+pub(super) const NO_EDITIONS: &str = "editions are not known here: give the file as proto3 in schema.protos, with \
+     'optional' before fields whose presence counts; what goes over the wire is the same";
+
+/// The library knows no other syntax, and would end the process rather than say so.
+fn check_syntax(file: &mut FileDescriptorProto) -> Result<()> {
+    let name = tool::plain(file.name());
+    match file.syntax() {
+        "proto2" | "proto3" => Ok(()),
+        // The same as none, which is proto2.
+        "" => {
+            file.syntax = None;
+            Ok(())
+        }
+        "editions" => {
+            let why = format!("'{name}' is written for an edition of protobuf; {NO_EDITIONS}");
+            Err(refused("Unsupported", why))
+        }
+        other => {
+            let other: String = tool::plain(other).chars().take(40).collect();
+            let why = format!("'{name}' has the syntax '{other}'; give it as proto2 or proto3");
+            Err(refused("Unsupported", why))
+        }
     }
 }
 

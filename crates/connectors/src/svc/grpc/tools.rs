@@ -124,6 +124,44 @@ impl Catalog {
     }
 }
 
+/// Tools whose methods nobody has described yet, as far as there is something to answer without them: they take and give
+/// any object.
+///
+/// # Errors
+/// When a definition cannot be written.
+pub(super) fn stand_ins(selection: &Selection, manner: &Manner) -> Result<Vec<Tool>> {
+    let Selection::Listed(listed) = selection else { return Ok(Vec::new()) };
+    let with_fallback = listed.iter().filter(|settings| manner.fallbacks.has(&settings.id));
+    let tools = with_fallback.map(|settings| {
+        let description = match settings.description.trim() {
+            "" => format!("Calls the gRPC method {}.", settings.rpc),
+            own => own.to_owned(),
+        };
+        let definition = json!({
+            "name": settings.id, "description": description, "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": false, "openWorldHint": true },
+        });
+        let definition = raw(&definition)?;
+        Ok(Tool::from_raw(&definition)?.shaped(shape_of(settings)).taking_null(true))
+    });
+    let mut tools: Vec<Tool> = tools.collect::<Result<_>>()?;
+    tools.sort_by(|one, other| one.name().cmp(other.name()));
+    Ok(tools)
+}
+
+fn raw(definition: &Value) -> Result<Box<RawValue>> {
+    RawValue::from_string(definition.to_string())
+        .map_err(|error| Error::internal("a definition cannot be written").caused_by(error))
+}
+
+fn shape_of(settings: &GrpcTool) -> Shape {
+    Shape {
+        select: settings.select.clone(),
+        template: settings.response_template.clone(),
+        max_bytes: settings.max_result_bytes,
+    }
+}
+
 /// Whether patterns mean a method, by its own name or by the tool's.
 pub(super) fn is_wanted(rpc: &str, name: &str, include: &[Pattern], exclude: &[Pattern]) -> bool {
     let service = rpc.split('/').next().unwrap_or_default();
@@ -189,14 +227,8 @@ impl Maker<'_> {
         if let Some(promise) = self.manner.fallbacks.promise(name, self.output_schema(method)) {
             definition["outputSchema"] = promise;
         }
-        let definition = RawValue::from_string(definition.to_string())
-            .map_err(|error| Error::internal("a definition cannot be written").caused_by(error))?;
-        let shape = self.settings.map(|settings| Shape {
-            select: settings.select.clone(),
-            template: settings.response_template.clone(),
-            max_bytes: settings.max_result_bytes,
-        });
-        Ok(Tool::from_raw(&definition)?.shaped(shape.unwrap_or_default()).taking_null(true))
+        let shape = self.settings.map(shape_of).unwrap_or_default();
+        Ok(Tool::from_raw(&raw(&definition)?)?.shaped(shape).taking_null(true))
     }
 
     fn writer(&self, direction: Direction) -> Writer<'_> {

@@ -72,6 +72,10 @@ impl<'a> Written<'a> {
 
     fn any<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let any: Any = self.message.transcode_to().map_err(S::Error::custom)?;
+        // Nothing, in both directions.
+        if any.type_url.is_empty() && any.value.is_empty() {
+            return serializer.serialize_map(Some(0))?.end();
+        }
         let Some((_, name)) = any.type_url.rsplit_once('/') else {
             return Err(S::Error::custom(format!("unsupported type url '{}'", any.type_url)));
         };

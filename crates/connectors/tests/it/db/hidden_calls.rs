@@ -151,6 +151,12 @@ async fn refuses_every_statement_where_functions_cannot_be_seen() {
              CREATE CAST (mood AS int) WITH FUNCTION as_number(mood) AS IMPLICIT",
             "ALTER FUNCTION as_number(mood) STABLE",
         ),
+        (
+            // `to_jsonb` and `row_to_json` look for it, whatever the type.
+            "CREATE TYPE mood AS (m text); CREATE FUNCTION as_json(mood) RETURNS json LANGUAGE sql AS 'SELECT to_json(1)'; \
+             CREATE CAST (mood AS json) WITH FUNCTION as_json(mood)",
+            "ALTER FUNCTION as_json(mood) STABLE",
+        ),
     ] {
         let place = Place::make(Engine::Postgres).await;
         place.run(made).await;

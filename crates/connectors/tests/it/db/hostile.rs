@@ -137,7 +137,7 @@ async fn leaves_nothing_in_the_session(place: Place) {
         Engine::Postgres => &[
             "SELECT * FROM writing_view",
             "WITH x AS (DELETE FROM accounts RETURNING *) SELECT * FROM x",
-            "EXPLAIN ANALYZE DELETE FROM accounts",
+            "EXPLAIN ANALYZE WITH x AS (DELETE FROM accounts RETURNING *) SELECT * FROM x",
             "SELECT * INTO stolen FROM accounts",
             "SELECT * FROM accounts FOR UPDATE",
         ],

@@ -2,13 +2,15 @@
 
 use super::support::{Engine, Place, eventually};
 use crate::on_every_engine;
-use serde_json::json;
+use serde_json::{Value, json};
 use tool::ErrorKind;
 
 on_every_engine! {
     ten_million_rows_are_truncated
     bytes_are_limited_at_whole_rows
     a_row_of_200_mib_is_refused
+    answers_have_no_more_than_callers_get
+    servers_with_little_room_read_nevertheless
 }
 
 /// The most memory this process has had, in bytes.
@@ -105,6 +107,84 @@ async fn a_row_of_200_mib_is_refused(place: Place) {
     }
     assert_bounded(before);
     assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
+}
+
+/// What a Tool allows is kept by whoever can say that there is more: nothing is lost on the way through pages. DB-4
+async fn answers_have_no_more_than_callers_get(place: Place) {
+    place.run("CREATE TABLE wide (id INTEGER PRIMARY KEY, text VARCHAR(200))").await;
+    let rows: Vec<_> = (1..=60).map(|id| format!("({id}, '{}')", "x".repeat(100))).collect();
+    place.run(&format!("INSERT INTO wide VALUES {}", rows.join(", "))).await;
+    let named = json!([{ "id": "all", "sql": "SELECT id, text FROM wide ORDER BY id" }]);
+    let service = place.open(json!({ "operations": ["take", "list", "page", "stream"], "tools": named }));
+    for bytes in [600, 2_000, 5_000] {
+        let parsed = async |tool: &str, arguments: Value| -> Value {
+            let answer = service.text_within(bytes, tool, arguments).await.unwrap();
+            assert!(answer.len() <= bytes, "{tool}: {} of {bytes}", answer.len());
+            serde_json::from_str(&answer).unwrap()
+        };
+        for (tool, arguments) in [
+            ("wide_list", json!({})),
+            ("query", json!({ "sql": "SELECT id, text FROM wide ORDER BY id" })),
+            ("all", json!({})),
+        ] {
+            let answer = parsed(tool, arguments).await;
+            let count = answer["rows"].as_array().unwrap().len();
+            assert!(count > 0 && count < 60 && answer["truncated"] == true, "{tool} within {bytes}: {count}");
+        }
+        let (mut seen, mut after) = (0, Value::Null);
+        loop {
+            let mut arguments = json!({});
+            if after.is_string() {
+                arguments["after"] = after;
+            }
+            let answer = parsed("wide_stream", arguments).await;
+            for row in answer["rows"].as_array().unwrap() {
+                seen += 1;
+                assert_eq!(row["id"], seen, "no row is left out");
+            }
+            after = answer["after"].clone();
+            if after.is_null() {
+                break;
+            }
+        }
+        assert_eq!(seen, 60);
+        assert_eq!(parsed("wide_take", json!({ "id": 7 })).await["id"], 7);
+        // A page that is cut would not be the page.
+        let error = service.text_within(bytes, "wide_page", json!({ "size": 60 })).await.unwrap_err();
+        assert!(error.message().contains("'max_result_bytes' of the Tool"), "{error}");
+    }
+    let error = service.text_within(100, "wide_list", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(
+        error.message().contains("'max_result_bytes' of the Tool, --max-result-bytes of the server"),
+        "{error}"
+    );
+    assert!(service.text_within(100, "wide_take", json!({ "id": 7 })).await.is_err());
+    let few = json!({ "fields": ["id"], "limit": 2 });
+    let answer = service.text_within(100, "wide_list", few).await.unwrap();
+    assert_eq!(answer, r#"{"rows":[{"id":1},{"id":2}],"truncated":true}"#);
+}
+
+/// A server that gives little room for answers takes a share of it for what stands around rows, and not all. DB-4
+async fn servers_with_little_room_read_nevertheless(place: Place) {
+    place.run(super::support::ORDERS).await;
+    for bytes in [1_024, 4_096, 16_384, 16_385] {
+        let env = tool::Env { result_budget_bytes: bytes, ..tool::Env::default() };
+        let service = place.open_in(&env, json!({ "operations": ["take", "list", "count"] })).unwrap();
+        let listed = service.call("orders_list", json!({})).await.unwrap();
+        assert_eq!(listed["rows"].as_array().unwrap().len(), 3, "with {bytes}");
+        assert_eq!(service.call("orders_take", json!({ "id": 2 })).await.unwrap()["customer"], "bob");
+        assert_eq!(service.query("SELECT id FROM orders").await.unwrap()["truncated"], false);
+        assert_eq!(service.call("tables", json!({})).await.unwrap()["rows"][0]["name"], "orders");
+    }
+    let env = tool::Env { result_budget_bytes: 1_024, ..tool::Env::default() };
+    let service = place.open_in(&env, json!({})).unwrap();
+    let error =
+        service.query("SELECT 'yes' AS a, replace('1234567890', '1', 'a long text') AS b, 1 AS c").await;
+    error.unwrap();
+    let long = "x".repeat(900);
+    let error = service.query(&format!("SELECT '{long}' AS a")).await.unwrap_err();
+    assert!(error.message().contains("--max-result-bytes of the server"), "{error}");
 }
 
 /// A function that makes a large value cannot be interrupted, so none is made. DB-4

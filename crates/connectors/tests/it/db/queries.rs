@@ -140,13 +140,21 @@ async fn takes_parameters_of_every_type(place: Place) {
 
 async fn reads_only_but_executes_where_allowed(place: Place) {
     place.run(ORDERS).await;
-    let service = place.open(json!({ "read_only": false, "operations": ["execute"] }));
+    let service = place.open(json!({ "read_only": false, "operations": ["execute", "count"] }));
     let sql = "UPDATE orders SET status = :status WHERE customer = :customer";
     let params = json!({ "status": "sent", "customer": "ann" });
     let answer = service.call("execute", json!({ "sql": sql, "params": params })).await.unwrap();
     assert_eq!(answer, json!({ "affected": 2 }));
     assert_eq!(place.number("SELECT count(*) FROM orders WHERE status = 'sent'").await, 2);
     service.call("execute", json!({ "sql": "CREATE TABLE made (id INTEGER PRIMARY KEY)" })).await.unwrap();
+    assert_eq!(
+        service.call("made_count", json!({})).await.unwrap(),
+        json!({ "count": 0 }),
+        "its tools are there at once"
+    );
+    service.call("execute", json!({ "sql": "ALTER TABLE made ADD COLUMN size INTEGER" })).await.unwrap();
+    let sized = json!({ "where": { "size": 1 } });
+    assert_eq!(service.call("made_count", sized).await.unwrap(), json!({ "count": 0 }));
     for sql in [
         "SELECT 1",
         "DELETE FROM orders; DELETE FROM made",

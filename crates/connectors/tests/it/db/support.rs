@@ -146,8 +146,11 @@ impl Place {
     }
 
     pub(crate) fn try_open(&self, more: Value) -> tool::Result<Service> {
-        let kind = connectors::find("db").unwrap();
-        kind.open(self.settings(more), &Env::default()).map(Service)
+        self.open_in(&Env::default(), more)
+    }
+
+    pub(crate) fn open_in(&self, env: &Env, more: Value) -> tool::Result<Service> {
+        connectors::find("db").unwrap().open(self.settings(more), env).map(Service)
     }
 
     /// Runs SQL past the service, as somebody who may do everything; several statements if need be.
@@ -276,6 +279,21 @@ impl Service {
         let call = Call::new(tool, arguments.into());
         match self.0.call(cx, call).await? {
             Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),
+            other => panic!("the call must be done, not {other:?}"),
+        }
+    }
+
+    /// The answer as it is written, for a caller who gets so many bytes at the most.
+    pub(crate) async fn text_within(
+        &self,
+        bytes: usize,
+        tool: &str,
+        arguments: Value,
+    ) -> tool::Result<String> {
+        let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap();
+        let call = Call { max_answer_bytes: bytes, ..Call::new(tool, arguments.into()) };
+        match self.0.call(&context(Duration::from_secs(60)), call).await? {
+            Outcome::Done(output) => Ok(output.data().unwrap().into_owned()),
             other => panic!("the call must be done, not {other:?}"),
         }
     }

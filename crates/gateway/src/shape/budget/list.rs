@@ -33,12 +33,25 @@ pub(super) fn cut_list(mut value: Value, budget_bytes: usize) -> Option<Output> 
         return None;
     }
     items.truncate(kept);
+    if let Some((around, _)) = pointer.rsplit_once('/') {
+        admit_cut(value.pointer_mut(around)?);
+    }
     let place = if pointer.is_empty() { "the answer".to_owned() } else { format!("'{pointer}'") };
     let remark = format!(
         "Cut to {budget_bytes} bytes: {place} shows the first {kept} of {total} items. \
          Ask for less, a later page, or a narrower selection."
     );
     Some(with_remark(value.to_string(), &remark))
+}
+
+/// What stands beside a list and says that it is whole would be a lie now.
+fn admit_cut(around: &mut Value) {
+    for (name, is_whole) in [("truncated", false), ("complete", true)] {
+        match around.get_mut(name) {
+            Some(Value::Bool(said)) if *said == is_whole => *said = !is_whole,
+            _ => {}
+        }
+    }
 }
 
 struct List {

@@ -21,6 +21,24 @@ fn cuts_at_whole_items_and_says_so() {
     assert!(result.contains(&format!("'/page/rows' shows the first {kept} of 100 items")), "{result}");
 }
 
+/// DB-4: who reads only what is structured must not take the beginning for the whole.
+#[test]
+fn never_says_of_a_cut_list_that_it_is_whole() {
+    let rows: Vec<_> = (0..100).map(|n| json!({ "n": n, "text": "0123456789" })).collect();
+    for (answer, name, said) in [
+        (json!({ "rows": rows, "truncated": false }), "truncated", json!(true)),
+        (json!({ "page": { "rows": rows, "truncated": true } }), "truncated", json!(true)),
+        (json!({ "page": { "messages": rows, "complete": true } }), "complete", json!(false)),
+        (json!({ "rows": rows, "complete": "yes" }), "complete", json!("yes")),
+    ] {
+        let output = cut_json(&answer, 1000);
+        let data: Value = serde_json::from_str(&output.data().unwrap()).unwrap();
+        let around = if data["page"].is_object() { &data["page"] } else { &data };
+        assert_eq!(around[name], said, "{data}");
+        assert!(output.to_result().contains("of 100 items"));
+    }
+}
+
 #[test]
 fn cuts_text_at_lines_and_never_inside_a_character() {
     let output = cut(Output::text(&"an example line\n".repeat(100)), 200, None);

@@ -149,7 +149,7 @@ impl HealthView {
         let (state, error) = match &service.state {
             State::Disabled => ("disabled", None),
             State::Broken(why) => ("failing", Some(why.clone())),
-            State::Open(connector) => match service.failure().or_else(|| connector.trouble()) {
+            State::Open(_) => match service.failure().or_else(|| service.trouble()) {
                 Some(why) => ("failing", Some(why)),
                 None if service.has_answered() => ("ok", None),
                 None => ("unknown", None),

@@ -80,6 +80,51 @@ async fn calls_a_method_and_tells_its_answer() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
+/// Requirement SV-1: servers that compress all they send are understood, within the same limit; what is compressed in
+/// another way is refused by name.
+#[tokio::test]
+async fn reads_what_is_compressed_with_gzip() {
+    let server = Server::start(|mut exchange| async move {
+        let message = exchange.message().await.unwrap();
+        // Customer {id = 1: the way}
+        let way = message.get(1).copied().unwrap_or_default();
+        let large = [&message[..], &[0x12, 0x80, 0x80, 0x80, 0x01], &[b'x'; 2 * 1024 * 1024]].concat();
+        let plain = if way == 2 { &large } else { &message[..] };
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut gzip, plain).unwrap();
+        let mut framed = crate::shared::grpc::frame::framed(&gzip.finish().unwrap()).to_vec();
+        framed[0] = 1;
+        let coding: &[_] = match way {
+            3 => &[("grpc-encoding", "br")],
+            4 => &[],
+            _ => &[("grpc-encoding", "gzip")],
+        };
+        let mut answering = exchange.begin_with(coding);
+        match way {
+            5 => answering.raw(vec![1, 0, 0, 0, 2, 7, 7]),
+            6 => answering.raw(vec![9, 0, 0, 0, 0]),
+            _ => answering.raw(framed),
+        }
+        answering.end(&[("grpc-status", "0")]);
+    })
+    .await;
+    let service = open(&[&server], &json!({ "max_response_bytes": 1024 * 1024 }));
+    let ask = async |way: &str| run(&service, "customers_create", &json!({ "id": way })).await;
+    assert_eq!(ask("1").await.unwrap(), json!({ "id": "1" }));
+    assert_eq!(server.seen()[0]["grpc-accept-encoding"], "identity,gzip");
+    for (way, words) in [
+        ("2", "more than the 1048576"),
+        ("3", "grpc-encoding"),
+        ("4", "no grpc-encoding"),
+        ("5", "no gzip"),
+        ("6", "no gRPC"),
+    ] {
+        let error = ask(way).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{way}");
+        assert!(error.message().contains(words), "{way}: {error}");
+    }
+}
+
 /// Requirement SV-1: what each status means.
 #[tokio::test]
 async fn tells_statuses_apart() {

@@ -169,6 +169,25 @@ fn refuses_too_much_of_anything() {
     assert!(refusal(&encoded(vec![deep])).message().contains("levels"));
 }
 
+/// Fault F7: what the library of descriptors would panic at is refused in words before it sees it, wherever it comes from.
+#[test]
+fn refuses_editions_by_name() {
+    for (syntax, why) in [
+        ("editions", "editions are not known here: give the file as proto3"),
+        ("proto4", "the syntax 'proto4'"),
+        ("2023", "the syntax '2023'"),
+    ] {
+        let mut newer = file("newer.proto", &[]);
+        newer.syntax = Some(syntax.to_owned());
+        let error = refusal(&encoded(vec![file("a.proto", &["newer.proto"]), newer]));
+        assert!(error.message().contains("'newer.proto'") && error.message().contains(why), "{error}");
+    }
+    for syntax in [None, Some(""), Some("proto2"), Some("proto3")] {
+        let syntax = syntax.map(str::to_owned);
+        Schema::from_base64(&encoded(vec![FileDescriptorProto { syntax, ..file("a.proto", &[]) }])).unwrap();
+    }
+}
+
 #[test]
 fn refuses_what_is_no_descriptor_set() {
     for text in ["%%%", "AAAA", "CgH/", "EgA="] {
@@ -302,12 +321,15 @@ fn refuses_protos_that_would_grow() {
         refusal("syntax = \"proto3\";\nmessage M { int32 x = ; }")
             .contains("'a.proto' cannot be compiled in line 2")
     );
-    assert!(refusal("edition = \"2023\";").contains("editions are not known"));
+    assert!(refusal("edition = \"2023\";").contains("editions are not known here: give the file as proto3"));
     assert!(refusal("import \"no/such.proto\";").contains("no/such.proto"));
-    assert!(
-        refusal("import \"/etc/passwd\";").contains("cannot be compiled"),
-        "no file of this machine is read"
-    );
+    for path in ["/etc/passwd", "/a/b.proto", "../b.proto", "a//b.proto", "./b.proto"] {
+        let said = refusal(&format!("syntax = \"proto3\";\nimport \"{path}\";"));
+        assert!(
+            said.contains("cannot be compiled in line 2: an import names a file as schema.protos does"),
+            "{said}"
+        );
+    }
     let shadowed = files([
         ("everything.proto", EVERYTHING),
         ("loyalty.proto", LOYALTY),

@@ -1,8 +1,13 @@
 //! proto3 JSON that nobody would write, and bytes that are no message.
 
+use super::super::schema::Schema;
 use super::form;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use fuzz::Target;
+use prost::Message;
+use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto, FileDescriptorSet};
 use serde_json::value::RawValue;
 use tool::Arguments;
 
@@ -36,4 +41,17 @@ fn fuzz_messages_on_the_wire() {
         form.encode(&Arguments::from_raw(raw).unwrap()).unwrap().to_vec()
     });
     Target::new("protobuf message", encoded).run(|input| form.decode(Bytes::copy_from_slice(input)).is_ok());
+}
+
+#[test]
+fn fuzz_descriptors() {
+    let set = |syntax: &str| {
+        let message_type = vec![DescriptorProto { name: Some("M".to_owned()), ..DescriptorProto::default() }];
+        let (name, syntax) = (Some("a.proto".to_owned()), Some(syntax.to_owned()));
+        let file = FileDescriptorProto { name, syntax, message_type, ..FileDescriptorProto::default() };
+        FileDescriptorSet { file: vec![file] }.encode_to_vec()
+    };
+    let whole = STANDARD.decode(super::loyalty().to_base64()).unwrap();
+    let seeds = [whole, set("proto2"), set("proto3"), set("editions"), set("proto9")];
+    Target::new("descriptor set", seeds).run(|input| Schema::from_set(input).is_ok());
 }

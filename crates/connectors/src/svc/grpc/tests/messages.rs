@@ -109,6 +109,75 @@ fn says_where_arguments_do_not_fit() {
     }
 }
 
+/// Requirement SV-6: an `Any` of nothing is `{}`, wherever it stands, and one of `Empty` needs no `value`.
+#[test]
+fn an_any_may_hold_nothing() {
+    let form = everything();
+    let of = |name: &str| format!("type.googleapis.com/{name}");
+    let empty = of("google.protobuf.Empty");
+    for (given, expected) in [
+        (json!({ "detail": {} }), json!({ "detail": {} })),
+        (json!({ "detail": { "@type": empty } }), json!({ "detail": { "@type": empty, "value": {} } })),
+        (
+            json!({ "detail": { "@type": empty, "value": {} } }),
+            json!({ "detail": { "@type": empty, "value": {} } }),
+        ),
+        (
+            json!({ "children": [{ "maybe": 1 }, { "detail": {} }], "others": { "7": { "detail": {} } } }),
+            json!({ "children": [{ "maybe": 1 }, { "detail": {} }], "others": { "7": { "detail": {} } } }),
+        ),
+        (
+            json!({ "detail": { "@type": of("google.protobuf.Any"), "value": {} } }),
+            json!({ "detail": { "@type": of("google.protobuf.Any"), "value": {} } }),
+        ),
+        (
+            json!({ "detail": { "@type": of("loyalty.v1.Everything"), "anInt64": "9007199254740993", "detail": {} } }),
+            json!({ "detail": { "@type": of("loyalty.v1.Everything"), "anInt64": "9007199254740993", "detail": {} } }),
+        ),
+    ] {
+        assert_eq!(round_trip(&form, &given), expected, "{given}");
+    }
+    let bytes = form.encode(&arguments(&json!({ "detail": {} }))).unwrap();
+    assert_eq!(bytes, super::nesting::field("detail", &[]), "there, and nothing in it");
+    let root = super::form("google.protobuf.Any", true);
+    assert_eq!(round_trip(&root, &json!({})), json!({}));
+    assert!(root.encode(&arguments(&json!({}))).unwrap().is_empty());
+    for given in [r#"{"detail":{"value":{}}}"#, r#"{"detail":{"x":1}}"#] {
+        assert!(refusal(given).message().contains("@type"), "{given}");
+    }
+    assert!(refusal(r#"{"detail":{},"anInt32":"x"}"#).message().contains("anInt32"));
+}
+
+/// Requirement SV-6: what protobuf has no value for is refused, and not bent until it fits.
+#[test]
+fn bends_no_value() {
+    for (given, place, words) in [
+        (r#"{"at":"2026-11-19T23:59:60Z"}"#, "at", "second 60"),
+        (r#"{"at":"2026-11-19T23:59:6\u0030Z"}"#, "at", "second 60"),
+        (r#"{"child":{"at":"2026-11-19T23:59:59.1234567891Z"}}"#, "child.at", "nine digits"),
+        (r#"{"mask":"a,,b"}"#, "mask", "empty"),
+        (r#"{"mask":",a"}"#, "mask", "empty"),
+        (r#"{"mask":"a,"}"#, "mask", "empty"),
+        (r#"{"aDouble":"1e400"}"#, "aDouble", "out of range"),
+        (r#"{"aFloat":"1e39"}"#, "aFloat", "out of range"),
+        (r#"{"wrappedDouble":"-1e400"}"#, "wrappedDouble", "out of range"),
+    ] {
+        let error = refusal(given);
+        assert!(error.message().contains(words), "{given}: {error}");
+        assert_eq!(error.parameter(), Some(place), "{given}");
+    }
+    let value = json!({
+        "at": "2026-11-19T23:59:59.123456789Z", "mask": "a,b.c", "aDouble": "1.5e3", "aFloat": "2.5", "anInt32": "7",
+        "aUint32": "8", "maybe": "0", "aString": "a,,b 12:00:60 \u{1}"
+    });
+    let expected = json!({
+        "at": "2026-11-19T23:59:59.123456789Z", "mask": "a,b.c", "aDouble": 1500.0, "aFloat": 2.5, "anInt32": 7,
+        "aUint32": 8, "maybe": 0, "aString": "a,,b 12:00:60 \u{1}"
+    });
+    assert_eq!(round_trip(&everything(), &value), expected);
+    assert_eq!(round_trip(&everything(), &json!({ "mask": "" })), json!({ "mask": "" }));
+}
+
 /// Requirement SV-6: a number goes out as it is written, or not at all.
 #[test]
 fn changes_no_number() {

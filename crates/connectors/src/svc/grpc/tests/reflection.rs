@@ -50,6 +50,15 @@ async fn describe(exchange: &mut Exchange) {
     answering.end(&[("grpc-status", "0")]);
 }
 
+/// A server that describes itself, and gives back what it gets.
+pub(super) async fn describe_or_echo(mut exchange: Exchange) {
+    if matches!(exchange.path.as_str(), V1 | V1ALPHA) {
+        return describe(&mut exchange).await;
+    }
+    let message = exchange.message().await.unwrap();
+    exchange.answer(&message);
+}
+
 fn reflected(server: &Server) -> std::sync::Arc<dyn tool::Connector> {
     open(&[server], &json!({ "schema": { "reflection": true }, "timeout_ms": 20_000 }))
 }

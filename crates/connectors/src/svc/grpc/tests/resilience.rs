@@ -128,3 +128,54 @@ async fn leaves_an_instance_alone_that_never_answers() {
         assert!(good >= 198, "{good} of 200");
     }
 }
+
+/// SV-4: a service that is down before it ever said what it has is answered for by the fallback of the tools that the
+/// settings name; when it is there, the tools are what it says.
+#[tokio::test]
+async fn stands_in_for_a_service_that_was_never_there() {
+    let server = Server::start(super::reflection::describe_or_echo).await;
+    let consul = Consul::start().await;
+    consul.register(ConsulService::new("dead", "loyalty", testkit::http::dead_address().await));
+    let service = |tools: Value| {
+        let discovery = json!({ "type": "consul", "address": consul.url(), "service_name": "loyalty" });
+        let more = json!({
+            "discovery": discovery, "refresh_ms": 100, "schema": { "reflection": true },
+            "circuit_breaker": { "failures": 2, "open_ms": 300 }, "outlier": { "failures": 100 }, "tools": tools,
+            "retry": { "max_attempts": 1 },
+        });
+        open(&[], &more)
+    };
+    let create = json!({ "id": "create", "rpc": "loyalty.v1.Customers/Create", "fallback": { "id": "0" } });
+    let cx = context(Duration::from_secs(20));
+    let bare = service(json!([{ "id": "create", "rpc": "loyalty.v1.Customers/Create" }]));
+    assert_eq!(
+        bare.tools(&cx).await.unwrap_err().kind(),
+        ErrorKind::Unavailable,
+        "there is nothing to answer with"
+    );
+    let get = json!({ "id": "get", "rpc": "loyalty.v1.Customers/Get" });
+    let service = service(json!([create, get]));
+    let mut changes = service.changes().unwrap();
+    let names: Vec<_> = service.tools(&cx).await.unwrap().iter().map(|tool| tool.name().to_owned()).collect();
+    assert_eq!(names, ["create"]);
+    for _ in 0..2 {
+        assert_eq!(run(&service, "create", &json!({})).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    }
+    let begun = Instant::now();
+    let result = result_of(&service, "create").await;
+    assert_eq!(result["structuredContent"], json!({ "id": "0" }), "{result}");
+    assert!(result["content"].to_string().contains("fallback"), "{result}");
+    assert!(begun.elapsed() < Duration::from_millis(250));
+    assert!(!changes.has_changed().unwrap());
+    consul.register(ConsulService::new("alive", "loyalty", server.address));
+    consul.deregister("dead");
+    testkit::eventually("the service answers itself", Duration::from_secs(10), async || {
+        run(&service, "create", &json!({ "id": "5" }))
+            .await
+            .is_ok_and(|answer| answer == json!({ "id": "5" }))
+    })
+    .await;
+    assert!(changes.has_changed().unwrap(), "whoever was told of the stand-ins asks again");
+    changes.mark_unchanged();
+    assert_eq!(service.tools(&cx).await.unwrap().len(), 2);
+}

@@ -56,7 +56,10 @@ fn tells_models_what_authors_wrote() {
     let schema = field(&list, "inputSchema");
     assert_eq!(
         schema["properties"]["pageSize"],
-        json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX, "description": "At most so many; all unless given." })
+        json!({
+            "type": ["integer", "string"], "minimum": i32::MIN, "maximum": i32::MAX, "pattern": "^-?[0-9]{1,10}$",
+            "description": "At most so many; all unless given.",
+        })
     );
     assert_eq!(field(&tool("customers_create"), "annotations")["idempotentHint"], false);
     assert_eq!(field(&tool("customers_echo"), "annotations")["idempotentHint"], true);
@@ -69,6 +72,20 @@ fn writes_schemas_of_every_kind() {
     let (input, output) = (&input["properties"], &output["properties"]);
     assert_eq!(input["anInt64"]["type"], json!(["string", "integer"]));
     assert_eq!(output["anInt64"]["type"], "string");
+    assert_eq!(
+        (&input["anInt32"]["type"], &output["anInt32"]["type"]),
+        (&json!(["integer", "string"]), &json!("integer"))
+    );
+    let arguments = tool::schema::Schema::compile(&field(&echo, "inputSchema"), "parameter").unwrap();
+    for (given, is_taken) in [
+        (json!({ "anInt32": "-12", "aDouble": "1.5e3", "aFloat": "NaN", "aUint32": "1" }), true),
+        (json!({ "anInt32": "twelve" }), false),
+        (json!({ "aUint32": "-1" }), false),
+        (json!({ "aDouble": "inf" }), false),
+        (json!({ "detail": {} }), true),
+    ] {
+        assert_eq!(arguments.accepts(&given), is_taken, "{given}");
+    }
     assert_eq!(input["someBytes"]["contentEncoding"], "base64");
     assert_eq!(input["at"]["format"], "date-time");
     assert_eq!(input["tier"]["anyOf"][0]["enum"], json!(["TIER_UNKNOWN", "TIER_SILVER", "TIER_GOLD"]));
