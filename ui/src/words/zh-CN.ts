@@ -60,6 +60,9 @@ export const zhCN: Words = {
     keyHint: "服务器首次启动时打印的密钥，或管理者为您创建的密钥。",
     codeSpent: "此链接已使用或已过期。运行 `mcp-all-in-one open` 获取新链接，或用密钥登录。",
     again: "您已退出登录。重新登录后可继续操作，已输入的内容仍然保留。",
+    other: (name, tenant) => `${name}（租户 ${tenant}）已在另一个标签页登录`,
+    otherDetail: "此页面属于之前登录的人，不会再发送任何内容。已输入的内容仍然保留。",
+    goOnAs: (name) => `以 ${name} 的身份继续`,
   },
   act: {
     save: "保存",
@@ -116,6 +119,7 @@ export const zhCN: Words = {
     problems: (n) => `${n} 个问题`,
     noAnswer: "服务器未及时应答。您输入的内容仍在此处。再次操作前，请先确认是否已经完成。",
     network: "无法连接服务器。请确认它正在运行，然后重试。",
+    signedOut: "您尚未登录。请登录后重试。",
     ok: "正常",
     failing: "故障",
     unknown: "未知",
