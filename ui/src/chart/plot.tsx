@@ -52,6 +52,12 @@ function clock(seconds: number): string {
   return new Intl.DateTimeFormat(document.documentElement.lang, style).format(at);
 }
 
+/** Where a value has none beside it. */
+export function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
+  return Array.from(values, (_, at) => at).filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
+}
+
 function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -65,11 +71,14 @@ function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
     stroke: colour(`--chart-${(at % COLOURS) + 1}`),
     width: 2,
     dash: DASHES[Math.floor(at / COLOURS + at) % DASHES.length],
-    points: { show: false },
+    // A value between two gaps is no line; without a point it would not be seen.
+    points: { show: true, size: 6, filter: (plot: uPlot, at: number) => alone(plot.data[at] ?? []) },
   }));
   return {
     width: element.clientWidth,
     height: HEIGHT,
+    // The last time is wider than half of its place.
+    padding: [8, 32, 0, 0],
     series: [{}, ...series],
     axes: [
       { ...axis, values: (_, seconds) => seconds.map(clock) },

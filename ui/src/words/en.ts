@@ -72,6 +72,7 @@ export const en = {
   },
   act: {
     save: "Save",
+    done: "Done",
     create: "Create",
     cancel: "Cancel",
     close: "Close",

@@ -66,6 +66,7 @@ export const zhCN: Words = {
   },
   act: {
     save: "保存",
+    done: "完成",
     create: "创建",
     cancel: "取消",
     close: "关闭",

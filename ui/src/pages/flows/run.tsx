@@ -91,10 +91,15 @@ function Steps({ rows }: { rows: RunStep[] }) {
     step.ended_at
       ? format.duration((new Date(step.ended_at).getTime() - new Date(step.started_at).getTime()) * 1000)
       : "";
+  const kinds = words.flows.kinds as Record<string, string>;
   const columns: Column<RunStep>[] = [
     { id: "path", label: words.flows.stepName, cell: (step) => step.path },
     { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.state} /> },
-    { id: "uri", label: words.field.address, cell: (step) => <code>{String(step.uri ?? step.kind)}</code> },
+    {
+      id: "uri",
+      label: words.field.address,
+      cell: (step) => (step.uri ? <code>{step.uri}</code> : (kinds[step.kind] ?? step.kind)),
+    },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (step) => format.clock(step.started_at) },
     { id: "took", label: words.field.duration, kind: "number", cell: took },
     { id: "result", label: words.flows.result, cell: (step) => <StepResult step={step} /> },
