@@ -61,8 +61,10 @@ type Schema = Record<string, unknown>;
  * longer or not yet active, is looked up where whoever looks after it may.
  */
 async function schemaOf({ uri, name, id }: ToolEntry, canMake: boolean): Promise<Schema | null> {
-  const ofService = id ? undefined : await unlessRefused(schemaOfService(uri));
-  const told = ofService ?? (await schemaByName(name));
+  // A Tool of the tenant's own is no service's, also while the catalog does not know it yet.
+  const { type, service: own } = partsOf(uri);
+  const ofService = id || type === "tool" ? undefined : await unlessRefused(schemaOfService(uri));
+  const told = ofService ?? (await schemaByName(type === "tool" && name === uri ? own : name));
   return told ?? (id && canMake ? await unlessRefused(schemaOfDraft(id)) : undefined) ?? null;
 }
 

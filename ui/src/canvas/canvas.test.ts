@@ -163,7 +163,7 @@ describe("undo", () => {
   });
 });
 
-/** UI-12: inputs become fields, however they are written. */
+/** UI-7: inputs become fields, however they are written. */
 it("reads the types of inputs", () => {
   const source = `inputs:
   orderId: int
