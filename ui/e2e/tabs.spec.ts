@@ -1,7 +1,6 @@
 // Several tabs of one browser: they have one cookie, and few connections between them.
 import type { Page } from "@playwright/test";
 import { ADMIN, expect, rest, signIn, test, url } from "./base";
-import { start } from "./server";
 
 const mark = `tabs${Date.now()}`;
 let theirs = "";
@@ -110,42 +109,4 @@ test("the tenant stays chosen", async ({ page }) => {
   await page.reload();
   await expect(tenant).toHaveValue(mark);
   await expect(page.getByText(`manager of ${mark}`)).toBeVisible();
-});
-
-test.describe("over plain HTTP", () => {
-  const NAME = "console.test";
-  test.use({
-    launchOptions: async ({ launchOptions }, use) => {
-      await use({
-        ...launchOptions,
-        args: [...(launchOptions.args ?? []), `--host-resolver-rules=MAP ${NAME} 127.0.0.1`],
-      });
-    },
-  });
-
-  /** UI-13: browsers say less of themselves there; whoever opens the console by its host's name signs in all the same. */
-  test("the console signs in under any name", async ({ page }) => {
-    const open = await start({}, { host: "0.0.0.0" });
-    const address = open.url.replace("127.0.0.1", NAME);
-    try {
-      await page.goto(address);
-      expect(await page.evaluate(() => isSecureContext)).toBe(false);
-      await signInOn(page, "wrong");
-      await expect(page.getByRole("alert")).toContainText("not valid");
-      await signInOn(page, ADMIN);
-      await expect(page.getByRole("heading", { level: 1, name: "Home" })).toBeVisible();
-      await expect(page.getByRole("status", { name: "Live" })).toBeVisible();
-      await page.getByRole("button", { name: "Try an example" }).click();
-      await page.getByRole("button", { name: "Run" }).click();
-      await expect(page.getByRole("region", { name: "Answer", exact: true })).toContainText("Ada");
-      await page.goto(`${address}/ui/calls`);
-      const file = page.waitForEvent("download");
-      await page.getByRole("link", { name: "Export" }).click();
-      expect((await file).suggestedFilename()).toBe("calls.csv");
-      await page.reload();
-      await expect(page.getByRole("heading", { level: 1, name: "Calls" })).toBeVisible();
-    } finally {
-      await open.stop();
-    }
-  });
 });
