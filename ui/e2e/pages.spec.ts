@@ -6,6 +6,9 @@ import type { Page } from "@playwright/test";
 import { expect, signIn, test, url } from "./base";
 import { dress, LOOKS, makeWorld, sizes } from "./world";
 
+// Some of the pages are of what is not there, and say so.
+test.use({ isMissing: true });
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let paths: string[] = [];

@@ -99,7 +99,8 @@ function TenantChoice({ own }: { own: string }) {
 }
 
 /** Names are for people, and two tenants may have the same one. */
-const named = ({ id, name }: Pick<Tenant, "id" | "name">) => (name && name !== id ? `${name} (${id})` : id);
+const named = ({ id, name }: Pick<Tenant, "id" | "name">) =>
+  name && name.toLowerCase() !== id.toLowerCase() ? `${name} (${id})` : id;
 
 function ThemeMenu() {
   const words = useWords();
