@@ -26,8 +26,10 @@ export async function signIn(page: Page, key = ADMIN, server = url()): Promise<v
   expect(response.ok()).toBe(true);
 }
 
+const PLAIN = /^The Cross-Origin-Opener-Policy header has been ignored/;
+
 type Fixtures = {
-  /** Where a test asks for what is not there, or from a server that fails or is gone, its browser may say so. */
+  /** Where a test asks for what is not there, or from a server that fails, its browser may say so. */
   isMissing: boolean;
   errors: string[];
 };
@@ -42,7 +44,8 @@ export const test = base.extend<Fixtures>({
       page.on("console", (message) => {
         const failed = /Failed to load resource.*?(?:status of (\d+)|$)/.exec(message.text());
         const status = Number(failed?.[1] ?? 0);
-        const isRefused = !!failed && (isMissing || (status >= 400 && status < 500 && status !== 404));
+        // A server that a test has stopped is no mistake of the page; nor is what browsers say of plain HTTP.
+        const isRefused = failed ? isMissing || (status < 500 && status !== 404) : PLAIN.test(message.text());
         if (message.type() === "error" && !isRefused) errors.push(`${message.text()} ${message.location().url}`);
       });
       await use(errors);

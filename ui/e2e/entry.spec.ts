@@ -50,32 +50,28 @@ test("the link of the command open signs in", async ({ page }) => {
   }
 });
 
-test.describe("a server that is gone for a while", () => {
-  test.use({ isMissing: true });
-
-  /** UI-20: a server that is started again is found again, and nothing typed is lost by it. */
-  test("a form outlives a server that is restarted", async ({ page }) => {
-    const fresh = await start();
-    try {
-      await page.request.post(`${fresh.url}/api/v1/auth/session`, {
-        data: { key: ADMIN },
-        headers: { "Sec-Fetch-Site": "same-origin", Origin: fresh.url },
-      });
-      await page.goto(`${fresh.url}/ui/services/new`);
-      await page.getByRole("radio", { name: "HTTP API" }).check();
-      await page.getByRole("textbox", { name: "Id", exact: true }).fill("restarted");
-      await page.getByRole("textbox", { name: "Base URL" }).fill("http://127.0.0.1:9");
-      await fresh.halt();
-      await expect(page.getByRole("status", { name: "Reconnecting" })).toBeVisible();
-      await page.getByRole("button", { name: "Save" }).click();
-      await expect(page.getByRole("alert").first()).toBeVisible();
-      await fresh.resume();
-      await expect(page.getByRole("status", { name: "Live" })).toBeVisible({ timeout: 30_000 });
-      await expect(page.getByRole("textbox", { name: "Base URL" })).toHaveValue("http://127.0.0.1:9");
-      await page.getByRole("button", { name: "Save" }).click();
-      await expect(page.getByRole("heading", { level: 1, name: "restarted" })).toBeVisible();
-    } finally {
-      await fresh.stop();
-    }
-  });
+/** UI-20: a server that is started again is found again, and nothing typed is lost by it. */
+test("a form outlives a server that is restarted", async ({ page }) => {
+  const fresh = await start();
+  try {
+    await page.request.post(`${fresh.url}/api/v1/auth/session`, {
+      data: { key: ADMIN },
+      headers: { "Sec-Fetch-Site": "same-origin", Origin: fresh.url },
+    });
+    await page.goto(`${fresh.url}/ui/services/new`);
+    await page.getByRole("radio", { name: "HTTP API" }).check();
+    await page.getByRole("textbox", { name: "Id", exact: true }).fill("restarted");
+    await page.getByRole("textbox", { name: "Base URL" }).fill("http://127.0.0.1:9");
+    await fresh.halt();
+    await expect(page.getByRole("status", { name: "Reconnecting" })).toBeVisible();
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("alert").first()).toBeVisible();
+    await fresh.resume();
+    await expect(page.getByRole("status", { name: "Live" })).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByRole("textbox", { name: "Base URL" })).toHaveValue("http://127.0.0.1:9");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("heading", { level: 1, name: "restarted" })).toBeVisible();
+  } finally {
+    await fresh.stop();
+  }
 });
