@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartProps } from ".";
+import { alone } from "./alone";
 
 const HEIGHT = 200;
 const COLOURS = 6;
@@ -50,12 +51,6 @@ function clock(seconds: number): string {
     ? { month: "short", day: "numeric" }
     : { hour: "2-digit", minute: "2-digit" };
   return new Intl.DateTimeFormat(document.documentElement.lang, style).format(at);
-}
-
-/** Where a value has none beside it. */
-export function alone(values: ArrayLike<number | null | undefined>): number[] {
-  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
-  return Array.from(values, (_, at) => at).filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
 }
 
 function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
