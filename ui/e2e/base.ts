@@ -26,15 +26,27 @@ export async function signIn(page: Page, key = ADMIN, server = url()): Promise<v
   expect(response.ok()).toBe(true);
 }
 
-/** Errors of the page's own; a refused request is said by the browser, too, and is none. */
-export const test = base.extend<{ errors: string[] }>({
+const PLAIN = /^The Cross-Origin-Opener-Policy header has been ignored/;
+
+type Fixtures = {
+  /** Where a test asks for what is not there, or from a server that fails, its browser may say so. */
+  isMissing: boolean;
+  errors: string[];
+};
+
+/** Errors of the page's own. What was typed may be refused, and the browser says that, too; what the console asks for by itself is there. */
+export const test = base.extend<Fixtures>({
+  isMissing: [false, { option: true }],
   errors: [
-    async ({ page }, use) => {
+    async ({ page, isMissing }, use) => {
       const errors: string[] = [];
       page.on("pageerror", (error) => errors.push(error.message));
       page.on("console", (message) => {
-        const isRefused = /Failed to load resource/.test(message.text());
-        if (message.type() === "error" && !isRefused) errors.push(message.text());
+        const failed = /Failed to load resource.*?(?:status of (\d+)|$)/.exec(message.text());
+        const status = Number(failed?.[1] ?? 0);
+        // A server that a test has stopped is no mistake of the page; nor is what browsers say of plain HTTP.
+        const isRefused = failed ? isMissing || (status < 500 && status !== 404) : PLAIN.test(message.text());
+        if (message.type() === "error" && !isRefused) errors.push(`${message.text()} ${message.location().url}`);
       });
       await use(errors);
       expect(errors).toEqual([]);

@@ -3,6 +3,9 @@ import type { Page } from "@playwright/test";
 import { ADMIN, expect, rest, signIn, test, url } from "./base";
 import { start } from "./server";
 
+// Servers that fail and connections that are gone are what this is about.
+test.use({ isMissing: true });
+
 test.beforeEach(({ page }) => signIn(page));
 
 async function makeService(): Promise<string> {

@@ -120,7 +120,7 @@ test("the step's panel is used by Tab alone and keeps every comment", async ({ p
   expect(source).toMatch(/next:[\s\S]*b[\s\S]*c/);
 });
 
-/** UI-11: a run is looked at until somebody closes it; then its failed step is edited like any other. */
+/** UI-4: a run is looked at until somebody closes it; then its failed step is edited like any other. */
 test("a run that is shown can be closed, and its failed step edited", async ({ page }) => {
   const id = `closed${Date.now()}`;
   await rest("POST", "/flows", { id, source: 'nodes: {a: {exec: "api://nowhere/get"}}\n' });
@@ -140,7 +140,7 @@ test("a run that is shown can be closed, and its failed step edited", async ({ p
   await expect(page).toHaveURL(new RegExp(`/ui/flows/${id}`));
 });
 
-/** UI-14: the keyboard stays where it was after "Save", and after a dialog. */
+/** UI-5: the keyboard stays where it was after "Save", and after a dialog. */
 test("the focus stays where it was", async ({ page }) => {
   const id = `focus${Date.now()}`;
   await rest("POST", "/flows", { id, source: "nodes: {a: {with: 1}}\n" });
@@ -158,7 +158,7 @@ test("the focus stays where it was", async ({ page }) => {
   await expect(add).toBeFocused();
 });
 
-/** UI-11: why a text is no YAML, and what is wrong with a flow, is said below it, with the way to its line. */
+/** UI-6 and UI-9: why a text is no YAML, and what is wrong with a flow, is said below it, with the way to its line. */
 test("problems of the YAML stand below it", async ({ page }) => {
   const id = `marks${Date.now()}`;
   await rest("POST", "/flows", { id, source: "nodes:\n  a: {with: 1}\n" });
@@ -173,7 +173,7 @@ test("problems of the YAML stand below it", async ({ page }) => {
   await expect(yaml).toBeFocused();
 });
 
-/** UI-11: what a flow takes is asked for by fields, as its inputs say. */
+/** UI-7: what a flow takes is asked for by fields, as its inputs say. */
 test("inputs of a run are a form", async ({ page }) => {
   const id = `inputs${Date.now()}`;
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the flow's own expressions

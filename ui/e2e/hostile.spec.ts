@@ -48,7 +48,7 @@ test("hostile names of services and flows stay in their places", async ({ page }
   }
 });
 
-/** UI-19: a name that nobody has, of three thousand letters, and one that turns round what stands beside it. */
+/** UI-14: a name that nobody has, of three thousand letters, and one that turns round what stands beside it. */
 test("hostile names of calls and tools stay in their places", async ({ page }) => {
   const mark = `hostile${Date.now()}`;
   await rest("POST", "/call", { uri: `api://${mark}/${"y".repeat(3000)}`, arguments: {} }).catch(() => undefined);

@@ -33,13 +33,16 @@ export type Started = {
   stop: () => Promise<void>;
 };
 
-export async function start(files: Record<string, string> = {}, { withoutToken = false } = {}): Promise<Started> {
+export async function start(
+  files: Record<string, string> = {},
+  { withoutToken = false, host = "127.0.0.1" } = {},
+): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), "console-e2e-"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
   const port = await freePort();
   const token = withoutToken ? {} : { MCP_ALL_IN_ONE_ADMIN_TOKEN: ADMIN };
   const env = { ...process.env, MCP_ALL_IN_ONE_HOME: home, ...token };
-  const args = ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private-network", "--log-level", "warn"];
+  const args = ["serve", "--listen", `${host}:${port}`, "--allow-private-network", "--log-level", "warn"];
   const api = `http://127.0.0.1:${port}`;
   let said = "";
   let child: ChildProcess;

@@ -29,6 +29,7 @@ pub enum Code {
     UpstreamError,
     Unavailable,
     CircuitOpen,
+    OtherSession,
     Internal,
 }
 
@@ -53,6 +54,7 @@ impl Code {
             Self::UpstreamError => "UPSTREAM_ERROR",
             Self::Unavailable => "UNAVAILABLE",
             Self::CircuitOpen => "CIRCUIT_OPEN",
+            Self::OtherSession => "OTHER_SESSION",
             Self::Internal => "INTERNAL",
         }
     }
@@ -63,9 +65,11 @@ impl Code {
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound | Self::ToolNotFound => StatusCode::NOT_FOUND,
-            Self::Conflict | Self::Referenced | Self::ToolDisabled | Self::ServiceDisabled => {
-                StatusCode::CONFLICT
-            }
+            Self::Conflict
+            | Self::Referenced
+            | Self::ToolDisabled
+            | Self::ServiceDisabled
+            | Self::OtherSession => StatusCode::CONFLICT,
             Self::ValidationFailed => StatusCode::UNPROCESSABLE_ENTITY,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,

@@ -1,10 +1,11 @@
 // Agents: services of type `agent`, asked in a conversation whose answer comes as it is written.
 import { queryOptions } from "@tanstack/react-query";
-import { address, ask, client, send, unreached } from "./client";
+import { address, ask, client, send } from "./client";
 import { ApiError } from "./error";
 import { runEvents } from "./flows";
-import { readJson, writeJson } from "./json";
+import { writeJson } from "./json";
 import { get } from "./raw";
+import { eventsOf, type StreamEvent } from "./stream";
 import type { Agent } from "./types";
 
 export const agents = queryOptions({
@@ -12,7 +13,7 @@ export const agents = queryOptions({
   queryFn: async () => (await get<{ items: Agent[] }>("/agents")).items,
 });
 
-export type AgentEvent = { type: string; id?: string; data: Record<string, unknown> };
+export type AgentEvent = StreamEvent;
 
 export const conversation = (id: string) =>
   queryOptions({
@@ -67,31 +68,4 @@ export async function* followRun(run: string, signal: AbortSignal): AsyncGenerat
     }
     await new Promise((done) => setTimeout(done, RETRY_MS));
   }
-}
-
-async function* eventsOf(response: Response): AsyncGenerator<AgentEvent> {
-  if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read().catch(unreached);
-    if (done) return;
-    text += value;
-    const blocks = text.split(/\r?\n\r?\n/);
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const event = parse(block);
-      if (event) yield event;
-    }
-  }
-}
-
-/** One event of a stream, as the HTML standard describes them. */
-export function parse(block: string): AgentEvent | null {
-  const lines = block.split(/\r?\n/);
-  const field = (name: string) =>
-    lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
-  const data = field("data").join("\n");
-  if (!data) return null;
-  return { type: field("event")[0] ?? "message", id: field("id")[0], data: readJson(data) as Record<string, unknown> };
 }

@@ -56,13 +56,18 @@ export const shownTool = (id: string) =>
 
 type Schema = Record<string, unknown>;
 
+/** Tools of the tenant's own, also while the catalog does not know them yet, and the server's own. */
+const OF_NO_SERVICE = ["tool", "flows"];
+
 /**
  * What clients are told of a tool is what every caller may know of it. What they are not told of, because it is no
  * longer or not yet active, is looked up where whoever looks after it may.
  */
 async function schemaOf({ uri, name, id }: ToolEntry, canMake: boolean): Promise<Schema | null> {
-  const ofService = id ? undefined : await unlessRefused(schemaOfService(uri));
-  const told = ofService ?? (await schemaByName(name));
+  const { type, service: own } = partsOf(uri);
+  const isOfNone = id || OF_NO_SERVICE.includes(type);
+  const ofService = isOfNone ? undefined : await unlessRefused(schemaOfService(uri));
+  const told = ofService ?? (await schemaByName(type === "tool" && name === uri ? own : name));
   return told ?? (id && canMake ? await unlessRefused(schemaOfDraft(id)) : undefined) ?? null;
 }
 

@@ -6,16 +6,39 @@ import { ApiError, fromResponse } from "./error";
 import { readJson, writeJson } from "./json";
 import type { paths } from "./schema";
 
+/** Every request says whom its page was drawn for: another tab may have signed in as somebody else meanwhile. */
+const CONSOLE = "X-Console";
+/** For whoever asks who is signed in. */
+const ANYBODY = "-";
+const KEPT = "tenant";
+
+/** Why a page cannot go on: nobody is signed in, or somebody else is. */
+export type Gone = "out" | "other";
+
+let drawnFor = ANYBODY;
 let tenant = "";
-let onSignedOut: () => void = () => {};
+let onSignedOut: (why: Gone) => void = () => {};
 let onTenant: () => void = () => {};
+
+/** From here on the page is theirs; an admin finds the tenant that this tab looked at before it was loaded anew. */
+export function drawFor(who: { tenant: string; id: string }): void {
+  const next = `${encodeURIComponent(who.tenant)}/${encodeURIComponent(who.id)}`;
+  if (next === drawnFor) return;
+  drawnFor = next;
+  const kept = globalThis.sessionStorage?.getItem(KEPT)?.split(" ") ?? [];
+  setTenant(kept[0] === drawnFor ? (kept[1] ?? "") : "");
+}
 
 /** The tenant that an admin looks at; empty for one's own. */
 export function setTenant(id: string): void {
   if (id === tenant) return;
   tenant = id;
+  globalThis.sessionStorage?.setItem(KEPT, `${drawnFor} ${id}`);
   onTenant();
 }
+
+/** Tabs with the same name show the same to the same person. */
+export const nameOfView = (): string => `${base} ${drawnFor} ${tenant}`;
 
 export const currentTenant = (): string => tenant;
 
@@ -31,7 +54,7 @@ export function address(path: string, query: Record<string, string | undefined> 
   return base + (given.length ? `${path}?${new URLSearchParams(given)}` : path);
 }
 
-export function whenSignedOut(then: () => void): void {
+export function whenSignedOut(then: (why: Gone) => void): void {
   onSignedOut = then;
 }
 
@@ -44,8 +67,11 @@ const requests = createClient<paths>({
 
 requests.use({
   async onRequest({ request }) {
-    if (!tenant) return request;
     const url = new URL(request.url);
+    const isSignIn = request.method === "POST" && url.pathname.endsWith("/auth/session");
+    request.headers.set(CONSOLE, isSignIn ? ANYBODY : drawnFor);
+    // Who somebody is does not depend on what they look at.
+    if (!tenant || url.pathname.includes("/auth/")) return request;
     url.searchParams.set("tenant_id", tenant);
     const { method, headers, credentials, signal } = request;
     // Not the request's own body: that is a stream, which browsers send over HTTP/2 alone.
@@ -75,7 +101,13 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer.catch(unreached);
   if (response.ok) return (data ? readJson(data as string) : undefined) as T;
   if (response.status === 401 && !response.url.includes("/auth/session")) throw signedOut();
-  throw fromResponse(response, error);
+  throw known(fromResponse(response, error));
+}
+
+/** Whoever is somebody else now is told so over the page, as whoever is signed out is. */
+function known(error: ApiError): ApiError {
+  if (error.code === "OTHER_SESSION") onSignedOut("other");
+  return error;
 }
 
 /** Whoever stopped waiting knows why nothing came; everybody else is told that nobody answers. */
@@ -87,15 +119,23 @@ export function unreached(cause: unknown): never {
 
 /** The sign-in that lies over the page says all there is to say. */
 function signedOut(): ApiError {
-  onSignedOut();
+  onSignedOut("out");
   return new ApiError("SIGNED_OUT", 401, "SIGNED_OUT");
 }
 
 /** A body that is a file, or an answer that is none of ours to read. */
 export async function send(path: string, init: RequestInit): Promise<Response> {
   const signal = untilDeadline(new URL(path, location.href).pathname, init.signal);
-  const response = await fetch(path, { credentials: "same-origin", ...init, signal }).catch(unreached);
+  const headers = { [CONSOLE]: drawnFor, ...(init.headers as Record<string, string>) };
+  const response = await fetch(path, { credentials: "same-origin", ...init, headers, signal }).catch(unreached);
   if (response.ok) return response;
   if (response.status === 401) throw signedOut();
-  throw fromResponse(response, await response.json().catch(() => null));
+  throw known(fromResponse(response, await response.json().catch(() => null)));
+}
+
+/** Who is signed in now, whoever the page was drawn for; nobody, where that cannot be said. */
+export async function whoeverIsHere<T>(): Promise<T | null> {
+  const headers = { [CONSOLE]: ANYBODY };
+  const response = await fetch(`${base}/api/v1/auth/me`, { credentials: "same-origin", headers }).catch(() => null);
+  return response?.ok ? ((await response.json()) as T) : null;
 }

@@ -74,13 +74,30 @@ const ofRun = (run_id: string) => ({ params: { path: { run_id } } });
 export const run = (id: string) =>
   queryOptions({ queryKey: ["runs", id], queryFn: () => ask(client.GET("/api/v1/runs/{run_id}", ofRun(id))) });
 
-export const steps = (id: string) =>
+const ENDED = ["succeeded", "failed", "cancelled"];
+export const isOver = (run: Run): boolean => ENDED.includes(run.state);
+const LOOK_MS = 700;
+const LOOK_WAITING_MS = 5000;
+
+/**
+ * A run and what its steps did, asked for again while it goes on: a stream for each tab would take up the few connections
+ * that a browser opens. Its steps are asked for behind it, so that those of a run that is over are all there.
+ */
+export const followedRun = (id: string) =>
   queryOptions({
-    queryKey: ["runs", id, "steps"],
-    queryFn: () =>
-      everything((query) =>
+    queryKey: ["runs", id, "followed"],
+    queryFn: async () => {
+      const of = await ask(client.GET("/api/v1/runs/{run_id}", ofRun(id)));
+      const steps = await everything((query) =>
         ask(client.GET("/api/v1/runs/{run_id}/steps", { params: { path: { run_id: id }, query } })),
-      ),
+      );
+      return { run: of, steps };
+    },
+    refetchInterval: ({ state: { data } }) => {
+      if (!data || isOver(data.run)) return false;
+      // The one stream tells when it goes on.
+      return data.run.state === "running" || data.run.state === "queued" ? LOOK_MS : LOOK_WAITING_MS;
+    },
   });
 
 export const runEvents = (id: string) => address(`/api/v1/runs/${encodeURIComponent(id)}/events`);

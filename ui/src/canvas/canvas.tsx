@@ -51,11 +51,11 @@ export default function Canvas(props: CanvasProps) {
   const [moved, setMoved] = useState(() => keptPositions(flow));
   const { positions, lanes } = useMemo(() => layOut(graph, moved), [graph, moved]);
   const nodes = graph.steps.map((step): Node => {
-    const state = states[step.id] ?? "idle";
+    const state = states.get(step.id) ?? "idle";
     return {
       id: step.id,
       type: "step",
-      position: positions[step.id] ?? { x: 0, y: 0 },
+      position: positions.get(step.id) ?? { x: 0, y: 0 },
       width: SIZE.width,
       height: SIZE.height,
       selected: step.id === selected,
@@ -70,8 +70,8 @@ export default function Canvas(props: CanvasProps) {
     .map(
       (edge): Edge => ({
         id: `${edge.from} ${edge.kind} ${edge.to}`,
-        type: lanes[ends(edge)]?.length ? "lane" : "default",
-        data: { lanes: lanes[ends(edge)] },
+        type: lanes.get(ends(edge))?.length ? "lane" : "default",
+        data: { lanes: lanes.get(ends(edge)) },
         source: edge.from,
         target: edge.to,
         label: edge.kind === "next" ? undefined : words.flows.edges[`on_${edge.kind}`],

@@ -4,31 +4,35 @@ import type { Graph } from "./source";
 
 export const SIZE = { width: 200, height: 64 };
 type Point = { x: number; y: number };
-export type Positions = Record<string, Point>;
+/** By ids, which may be any word: `constructor` is something on every object. */
+export type Positions = ReadonlyMap<string, Point>;
 /** Where edges pass between steps, by their ends. */
-export type Lanes = Record<string, Point[]>;
+export type Lanes = ReadonlyMap<string, Point[]>;
 export const ends = (edge: { from: string; to: string }) => `${edge.from} ${edge.to}`;
+
+/** The layout keeps nodes on a plain object. */
+const nodeOf = (id: string) => `step ${id}`;
 
 export function layOut({ steps, edges }: Graph, moved: Positions): { positions: Positions; lanes: Lanes } {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 56 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const step of steps) graph.setNode(step.id, { ...SIZE });
-  for (const edge of edges) if (graph.hasNode(edge.to)) graph.setEdge(edge.from, edge.to);
+  for (const step of steps) graph.setNode(nodeOf(step.id), { ...SIZE });
+  const known = edges.filter(({ to }) => graph.hasNode(nodeOf(to)));
+  for (const { from, to } of known) graph.setEdge(nodeOf(from), nodeOf(to));
   dagre.layout(graph);
-  const centres = steps.map((step) => graph.node(step.id) as Point);
-  const positions = Object.fromEntries(
-    steps.map((step, at) => {
-      const { x = 0, y = 0 } = centres[at] ?? {};
-      return [step.id, moved[step.id] ?? { x: x - SIZE.width / 2, y: y - SIZE.height / 2 }];
-    }),
-  );
+  const centres = steps.map((step) => graph.node(nodeOf(step.id)) as Point);
+  const placed = steps.map((step, at): [string, Point] => {
+    const { x = 0, y = 0 } = centres[at] ?? {};
+    return [step.id, moved.get(step.id) ?? { x: x - SIZE.width / 2, y: y - SIZE.height / 2 }];
+  });
   // Only beside other steps does an edge have to keep to a lane. Whoever moves a step draws its edges anew.
   const isBeside = ({ x }: Point) => centres.some((centre) => Math.abs(centre.x - x) < SIZE.width / 2);
-  const drawn = edges.filter(({ from, to }) => graph.hasEdge(from, to) && !moved[from] && !moved[to]);
-  const passes = (edge: { from: string; to: string }) => graph.edge(edge.from, edge.to).points.slice(1, -1) as Point[];
-  const lanes = Object.fromEntries(drawn.map((edge) => [ends(edge), passes(edge).filter(isBeside)]));
-  return { positions, lanes };
+  const drawn = known.filter(({ from, to }) => !moved.has(from) && !moved.has(to));
+  const passes = ({ from, to }: { from: string; to: string }) =>
+    graph.edge(nodeOf(from), nodeOf(to)).points.slice(1, -1) as Point[];
+  const lanes = drawn.map((edge): [string, Point[]] => [ends(edge), passes(edge).filter(isBeside)]);
+  return { positions: new Map(placed), lanes: new Map(lanes) };
 }
 
 /** From one step to another along lanes: straight beside other steps, curved between them. */
@@ -52,14 +56,14 @@ const key = (flow: string) => `positions ${flow}`;
 /** Positions belong to the picture, not to the flow: they lie beside the YAML. */
 export function keptPositions(flow: string): Positions {
   try {
-    return JSON.parse(localStorage.getItem(key(flow)) ?? "{}");
+    return new Map(Object.entries(JSON.parse(localStorage.getItem(key(flow)) ?? "{}")));
   } catch {
-    return {};
+    return new Map();
   }
 }
 
-export function keepPosition(flow: string, id: string, at: { x: number; y: number }): Positions {
-  const all = { ...keptPositions(flow), [id]: at };
-  localStorage.setItem(key(flow), JSON.stringify(all));
+export function keepPosition(flow: string, id: string, at: Point): Positions {
+  const all = new Map(keptPositions(flow)).set(id, at);
+  localStorage.setItem(key(flow), JSON.stringify(Object.fromEntries(all)));
   return all;
 }

@@ -129,7 +129,8 @@ function edit(text: string, change: (document: Document, nodes: YAMLMap) => void
   if (nodes) change(document, nodes);
   // Braces are written as the author wrote them.
   const isPadded = !/\{\S/.test(text) || /\{ /.test(text);
-  return document.toString({ lineWidth: 0, flowCollectionPadding: isPadded });
+  const written = document.toString({ lineWidth: 0, flowCollectionPadding: isPadded });
+  return text.includes("\r\n") ? written.replace(/\r?\n/g, "\r\n") : written;
 }
 
 export function addStep(text: string, uri: string): { text: string; id: string } {

@@ -113,7 +113,7 @@ export function Timing({ steps, label }: { steps: Step[]; label: string }) {
         </div>
       ),
     },
-    { id: "error", label: words.field.message, cell: (step) => step.error },
+    { id: "error", label: words.field.message, kind: "wide", cell: (step) => step.error },
   ];
   return <Table label={label} columns={columns} rows={steps} id={(step) => step.name} />;
 }

@@ -112,13 +112,9 @@ function Result({ answer }: { answer: CallAnswer }) {
         <Answer answer={answer} />
         <RawAnswer inspection={inspection} />
       </Split>
-      <Split>
-        <Request inspection={inspection} />
-        <Stack>
-          {inspection?.steps && <Timing label={words.trying.timing} steps={blamed(inspection.steps, failure)} />}
-          {inspection?.audit_id && <Link to={`/ui/calls/${inspection.audit_id}`}>{words.trying.inspect}</Link>}
-        </Stack>
-      </Split>
+      <Request inspection={inspection} />
+      {inspection?.steps && <Timing label={words.trying.timing} steps={blamed(inspection.steps, failure)} />}
+      {inspection?.audit_id && <Link to={`/ui/calls/${inspection.audit_id}`}>{words.trying.inspect}</Link>}
     </Stack>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartProps } from ".";
+import { alone } from "./alone";
 
 const HEIGHT = 200;
 const COLOURS = 6;
@@ -65,11 +66,14 @@ function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
     stroke: colour(`--chart-${(at % COLOURS) + 1}`),
     width: 2,
     dash: DASHES[Math.floor(at / COLOURS + at) % DASHES.length],
-    points: { show: false },
+    // A value between two gaps is no line; without a point it would not be seen.
+    points: { show: true, size: 6, filter: (plot: uPlot, at: number) => alone(plot.data[at] ?? []) },
   }));
   return {
     width: element.clientWidth,
     height: HEIGHT,
+    // The last time is wider than half of its place.
+    padding: [8, 32, 0, 0],
     series: [{}, ...series],
     axes: [
       { ...axis, values: (_, seconds) => seconds.map(clock) },

@@ -13,6 +13,9 @@ export type Action<A extends unknown[], T> = {
   clear: () => void;
 };
 
+/** What lies over the page says it. */
+const GONE = ["SIGNED_OUT", "OTHER_SESSION"];
+
 /** Runs `work`; once it is done everything shown is asked for anew, and `done` is said. */
 export function useAction<A extends unknown[], T>(work: (...args: A) => Promise<T>, done?: string): Action<A, T> {
   const queries = useQueryClient();
@@ -27,7 +30,7 @@ export function useAction<A extends unknown[], T>(work: (...args: A) => Promise<
       void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "me" });
       return result;
     } catch (failure) {
-      if (!(failure instanceof ApiError && failure.code === "SIGNED_OUT")) setError(failure as Error);
+      if (!(failure instanceof ApiError && GONE.includes(failure.code))) setError(failure as Error);
       return undefined;
     } finally {
       setBusy(false);

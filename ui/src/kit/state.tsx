@@ -48,7 +48,9 @@ type Failure = { message: string; code?: string; requestId?: string };
 export function ErrorNote({ error, onRetry }: { error: Failure; onRetry?: () => void }) {
   const words = useWords();
   // What the server did not say is said here.
-  const own = { NETWORK: words.state.network, NO_ANSWER: words.state.noAnswer }[error.code ?? ""];
+  const own = { NETWORK: words.state.network, NO_ANSWER: words.state.noAnswer, SIGNED_OUT: words.state.signedOut }[
+    error.code ?? ""
+  ];
   return (
     <Note title={own ?? error.message} live="alert">
       {(error.code || error.requestId) && (

@@ -6,7 +6,7 @@ import { named } from "./name";
 import { useNarrow } from "./narrow";
 import css from "./show.module.css";
 
-export type Column<T> = { id: string; label: string; cell: (row: T) => ReactNode; kind?: "number" | "nowrap" };
+export type Column<T> = { id: string; label: string; cell: (row: T) => ReactNode; kind?: "number" | "nowrap" | "wide" };
 type Props<T> = { label: string; columns: Column<T>[]; rows: T[]; id: (row: T) => string; tall?: boolean };
 
 /** So many rows are drawn as they are; more are drawn as they are scrolled to. */

@@ -1,13 +1,13 @@
 // The bar on top: search, tenant, theme, language, account, and whether what is shown is live.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleUser, Languages, Menu as MenuIcon, Moon, Plus, Radio, Search, WifiOff } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { base } from "../api/base";
-import { setTenant } from "../api/client";
+import { currentTenant, setTenant } from "../api/client";
 import { useLive } from "../api/events";
 import { tenants } from "../api/people";
 import { me as meQuery, signOut, useMay } from "../api/session";
-import type { Me } from "../api/types";
+import type { Me, Tenant } from "../api/types";
 import { forgetDrafts } from "../form/kept";
 import { Button, IconButton, Link, Menu, MenuItem, MenuNote, MenuRadio } from "../kit";
 import control from "../kit/control.module.css";
@@ -70,13 +70,18 @@ function TenantChoice({ own }: { own: string }) {
   const words = useWords();
   const queries = useQueryClient();
   const { data } = useQuery(tenants);
-  const [chosen, setChosen] = useState(own);
+  const [chosen, setChosen] = useState(currentTenant() || own);
   const choose = (id: string) => {
     setChosen(id);
     setTenant(id === own ? "" : id);
     queries.resetQueries({ predicate: (query) => query.queryKey[0] !== "me" && query.queryKey[0] !== "tenants" });
   };
-  const ids = data?.map((tenant) => tenant.id) ?? [own];
+  const isGone = data && !data.some(({ id }) => id === chosen);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a tenant that is not there any more is left once
+  useEffect(() => {
+    if (isGone) choose(own);
+  }, [isGone, own]);
+  const all = data ?? [{ id: chosen, name: chosen }];
   return (
     <select
       aria-label={words.shell.tenant}
@@ -84,12 +89,18 @@ function TenantChoice({ own }: { own: string }) {
       value={chosen}
       onChange={(event) => choose(event.target.value)}
     >
-      {ids.map((id) => (
-        <option key={id}>{id}</option>
+      {all.map((tenant) => (
+        <option key={tenant.id} value={tenant.id}>
+          {named(tenant)}
+        </option>
       ))}
     </select>
   );
 }
+
+/** Names are for people, and two tenants may have the same one. */
+const named = ({ id, name }: Pick<Tenant, "id" | "name">) =>
+  name && name.toLowerCase() !== id.toLowerCase() ? `${name} (${id})` : id;
 
 function ThemeMenu() {
   const words = useWords();

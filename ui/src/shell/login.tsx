@@ -1,13 +1,21 @@
 // The way in: with a key, or as a person.
 import { type FormEvent, useState } from "react";
 import { type Credentials, signIn } from "../api/session";
+import type { Me } from "../api/types";
+import { forgetDrafts } from "../form/kept";
 import { Button, ErrorNote, Header, LocalTabs, Note, Stack, TextField } from "../kit";
 import css from "../kit/shell.module.css";
 import { useWords } from "../words";
 
-type Props = { onIn: () => void; isAgain: boolean; isLinkSpent: boolean };
+type Props = {
+  onIn: (who: Me) => void;
+  isAgain: boolean;
+  isLinkSpent: boolean;
+  /** Who is signed in now, in another tab. */
+  other: Me | null;
+};
 
-export function Login({ onIn, isAgain, isLinkSpent }: Props) {
+export function Login({ onIn, isAgain, isLinkSpent, other }: Props) {
   const words = useWords();
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -16,8 +24,7 @@ export function Login({ onIn, isAgain, isLinkSpent }: Props) {
     setBusy(true);
     setError(null);
     try {
-      await signIn(credentials);
-      onIn();
+      onIn(await signIn(credentials));
     } catch (failure) {
       setError(failure as Error);
     } finally {
@@ -29,7 +36,8 @@ export function Login({ onIn, isAgain, isLinkSpent }: Props) {
       <div>
         <Stack>
           <Header title={words.login.title} />
-          {isAgain && <Note tone="warn" title={words.login.again} />}
+          {isAgain && !other && <Note tone="warn" title={words.login.again} />}
+          {other && <SomebodyElse who={other} />}
           {isLinkSpent && <Note tone="warn" title={words.login.codeSpent} live="alert" />}
           {error && <ErrorNote error={error} />}
           <LocalTabs
@@ -42,6 +50,23 @@ export function Login({ onIn, isAgain, isLinkSpent }: Props) {
         </Stack>
       </div>
     </main>
+  );
+}
+
+/** The page stays where it is, and nothing of it is sent as somebody else. */
+function SomebodyElse({ who }: { who: Me }) {
+  const words = useWords();
+  const goOn = () => {
+    forgetDrafts();
+    location.reload();
+  };
+  return (
+    <Note tone="warn" title={words.login.other(who.name, who.tenant)} live="alert">
+      <p>{words.login.otherDetail}</p>
+      <div>
+        <Button onClick={goOn}>{words.login.goOnAs(who.name)}</Button>
+      </div>
+    </Note>
   );
 }
 

@@ -1,9 +1,10 @@
 // Who is signed in sees the shell and a page in it, everybody else the way in.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { setTenant, whenSignedOut } from "../api/client";
+import { setTenant, whenSignedOut, whoeverIsHere } from "../api/client";
 import { listen } from "../api/events";
-import { me, signIn } from "../api/session";
+import { enterAs, isSame, me, signIn, whenAnotherTab } from "../api/session";
+import type { Me } from "../api/types";
 import { forgetDrafts } from "../form/kept";
 import { tellSignedOut } from "../form/secrets";
 import { ErrorNote, Header, Skeleton, Stack, Toasts } from "../kit";
@@ -21,51 +22,81 @@ function takeCode(): string | null {
 
 export function Root() {
   const queries = useQueryClient();
-  const [isLost, setLost] = useState(false);
   const link = useOneTimeLink();
   // Whoever comes with a link is nobody before it: asking would only be refused.
   const who = useQuery({ ...me, enabled: link !== "trying" });
-  useEffect(
-    () =>
-      whenSignedOut(() => {
-        // Whoever has not come in yet has nothing to lose.
-        if (!queries.getQueryData(me.queryKey)) return;
-        setLost(true);
-        tellSignedOut();
-      }),
-    [queries],
-  );
-  const isIn = !!who.data && !isLost;
+  const { gone, setGone } = useGone();
+  const isIn = !!who.data && !gone;
   useEffect(() => {
     if (!isIn) return;
     prefetchPages();
     return listen(queries);
   }, [isIn, queries]);
-  const enter = async () => {
-    const before = who.data?.id;
-    const { data } = await who.refetch();
-    if (before && data?.id !== before) {
-      forgetDrafts();
-      location.reload();
-    }
-    setLost(false);
+  const enter = async (now: Me) => {
+    // What was typed is not somebody else's.
+    if (who.data && !isSame(who.data, now)) return startAnew();
+    enterAs(now);
+    queries.setQueryData(me.queryKey, now);
+    setGone(null);
     await queries.invalidateQueries();
   };
-  const isOut = who.data === null || isLost;
+  useAnotherTab(who.data, enter, setGone);
+  const isOut = who.data === null || !!gone;
   if (link === "trying" || who.isPending) return <Alone />;
   // Whoever was in stays in front of what they typed, whatever becomes of asking who they are.
   if (who.error && !who.data) return <Alone error={who.error} onRetry={() => who.refetch()} />;
   return (
     <>
-      {isOut && <Login onIn={enter} isAgain={isLost} isLinkSpent={link === "spent"} />}
+      {isOut && <Login onIn={enter} isAgain={!!gone} isLinkSpent={link === "spent"} other={otherOf(gone)} />}
       {/* What was typed stays where it is while somebody signs in again. */}
       {who.data && (
-        <div className={isLost ? css.away : undefined}>
+        <div className={gone ? css.away : undefined}>
           <Frame me={who.data} />
         </div>
       )}
       <Toasts />
     </>
+  );
+}
+
+/** Who is in instead of whoever the page was drawn for: nobody, or somebody else. */
+type Gone = null | "out" | Me;
+
+const otherOf = (gone: Gone) => (gone && gone !== "out" ? gone : null);
+
+function startAnew(): void {
+  forgetDrafts();
+  location.reload();
+}
+
+/** Whether the page has lost whoever it was drawn for: the server says so with any answer. */
+function useGone() {
+  const queries = useQueryClient();
+  const [gone, setGone] = useState<Gone>(null);
+  useEffect(
+    () =>
+      whenSignedOut(async (why) => {
+        const mine = queries.getQueryData(me.queryKey);
+        // Whoever has not come in yet has nothing to lose.
+        if (!mine) return;
+        setGone((old) => old ?? "out");
+        tellSignedOut();
+        const now = why === "other" ? await whoeverIsHere<Me>() : null;
+        if (now) setGone(isSame(mine, now) ? null : now);
+      }),
+    [queries],
+  );
+  return { gone, setGone };
+}
+
+/** What is done in another tab is done to the browser: this one does not wait for the server to say so. */
+function useAnotherTab(mine: Me | null | undefined, enter: (now: Me) => void, setGone: (gone: Gone) => void) {
+  useEffect(() =>
+    whenAnotherTab((now) => {
+      if (!mine || (now && isSame(mine, now))) return now ? enter(now) : undefined;
+      setGone(now ?? "out");
+      tellSignedOut();
+    }),
   );
 }
 
@@ -94,7 +125,10 @@ function useOneTimeLink(): "none" | "trying" | "spent" {
     code = null;
     setTenant("");
     signIn({ code: once })
-      .then((who) => queries.setQueryData(me.queryKey, who))
+      .then((who) => {
+        enterAs(who);
+        queries.setQueryData(me.queryKey, who);
+      })
       .then(() => setState("none"))
       .catch(() => setState("spent"));
   }, [queries]);

@@ -65,9 +65,14 @@ export const en = {
     keyHint: "The key that the server printed when it first started, or one that a manager made for you.",
     codeSpent: "This link has been used or is too old. Run `mcp-all-in-one open` for a new one, or sign in with a key.",
     again: "You were signed out. Sign in to go on where you were; what you typed is still there.",
+    other: (name: string, tenant: string) => `${name} (tenant ${tenant}) has signed in in another tab`,
+    otherDetail:
+      "This page belongs to whoever was signed in before; nothing of it is sent. What was typed is still there.",
+    goOnAs: (name: string) => `Go on as ${name}`,
   },
   act: {
     save: "Save",
+    done: "Done",
     create: "Create",
     cancel: "Cancel",
     close: "Close",
@@ -122,6 +127,7 @@ export const en = {
     noAnswer:
       "The server has not answered in time. What you typed is still here. Look whether it was done before you do it again.",
     network: "The server cannot be reached. Check that it runs, then try again.",
+    signedOut: "You are not signed in. Sign in, then try again.",
     ok: "ok",
     failing: "failing",
     unknown: "unknown",

@@ -2,8 +2,14 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 use testkit::client::{Reply, send, send_json};
-use testkit::{Backend, Client, TestApp};
+use testkit::{Backend, Client, TestApp, on_both_databases};
+
+on_both_databases! {
+    a_page_that_was_drawn_for_somebody_else_changes_nothing
+    streams_end_with_the_session_that_opened_them
+}
 
 /// A browser that has signed in: what it sends with requests of a page of ours.
 struct Browser {
@@ -22,6 +28,14 @@ impl Browser {
     async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Reply {
         let request = self.client.request(method, path).header("cookie", &self.cookie);
         send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+    }
+
+    /// A stream, which the console reads as it comes.
+    async fn follow(&self, path: &str) -> reqwest::Response {
+        let request = self.client.request(Method::GET, path).header("cookie", &self.cookie);
+        let answer = request.header("sec-fetch-site", "same-origin").send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        answer
     }
 
     async fn get(&self, path: &str) -> Reply {
@@ -96,6 +110,10 @@ async fn the_cookie_counts_for_pages_of_this_server_and_for_rest_alone() {
         (&[("sec-fetch-site", "same-origin")][..], 200),
         (&[("origin", own.as_str())], 200),
         (&[], 401),
+        // Over plain HTTP browsers say neither, so that the console names itself.
+        (&[("x-console", "-")], 200),
+        (&[("x-console", "-"), ("origin", "https://friend.example")], 401),
+        (&[("x-console", "-"), ("sec-fetch-site", "cross-site")], 401),
         (&[("sec-fetch-site", "none")], 401),
         (&[("sec-fetch-site", "same-site")], 401),
         (&[("sec-fetch-site", "cross-site"), ("origin", own.as_str())], 401),
@@ -166,4 +184,61 @@ async fn a_code_signs_in_once_on_whichever_replica() {
         let reply = app.as_nobody().post("auth/session", body).await.is_problem(422, "VALIDATION_FAILED");
         assert!(reply.text.contains("'username' and 'password'"), "{}", reply.text);
     }
+}
+
+/// UI-13: another tab has signed in as somebody else, and this one still shows what was there before.
+async fn a_page_that_was_drawn_for_somebody_else_changes_nothing(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let acme = app.with_tenant("acme").await;
+    let (_, before) = Browser::sign_in(&app, json!({ "key": app.key() })).await;
+    let (browser, now) = Browser::sign_in(&app, json!({ "key": acme.key() })).await;
+    let of = |me: &Reply| format!("{}/{}", me.string("tenant"), me.string("id"));
+    let (before, now) = (of(&before), of(&now));
+    let create = async |page: &str| {
+        let request = browser.client.request(Method::POST, "tables").header("cookie", &browser.cookie);
+        let request = request.header("sec-fetch-site", "same-origin").header("x-console", page);
+        send_json(request, &json!({ "name": "drawn", "data": {} })).await
+    };
+    let refused = create(&before).await.is_problem(409, "OTHER_SESSION");
+    assert!(refused.text.contains("in the tenant acme"), "{}", refused.text);
+    for text in [before.as_str(), "", "acme/", "%", "acme"] {
+        let headers = [("sec-fetch-site", "same-origin"), ("x-console", text)];
+        browser.send(Method::GET, "auth/me", &headers).await.is_problem(409, "OTHER_SESSION");
+    }
+    assert_eq!(acme.get("tables").await.is(200).body["total"], 0);
+    create(&now).await.is(201);
+    create(&now.replace('/', "%2F")).await.is(201);
+    // Whoever shows a key says by it who they are.
+    let own = app.request(Method::GET, "auth/me").header("x-console", &now);
+    send(own).await.is(200);
+}
+
+const WAITS: &str = "name: Waits\nnodes:\n  ok: {approval: {title: \"Ship it?\"}}\n";
+
+/// UI-13, UI-12: on the replica where somebody signs out, and on others within as long as streams are alive.
+async fn streams_end_with_the_session_that_opened_them(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    app.post("flows", json!({ "id": "waits", "source": WAITS })).await.is(201);
+    let run = json!({ "version": "draft", "inputs": {}, "wait_seconds": 0 });
+    let run = app.post("flows/waits/runs", run).await.string("id");
+    let (leaves, _) = Browser::sign_in(&app, json!({ "key": app.key() })).await;
+    let (stays, _) = Browser::sign_in(&app, json!({ "key": app.key() })).await;
+    let replica = app.replica("another").await;
+    let there = Browser { client: replica.as_nobody(), cookie: leaves.cookie.clone() };
+    let of_run = format!("runs/{run}/events");
+    let mut here = vec![leaves.follow("events").await, leaves.follow(&of_run).await];
+    let mut elsewhere = there.follow("events").await;
+    let mut other = stays.follow("events").await;
+    let own_page = [("sec-fetch-site", "same-origin")];
+    leaves.send(Method::DELETE, "auth/session", &own_page).await.is(204);
+    for stream in &mut here {
+        assert!(ends_within(stream, Duration::from_secs(5)).await, "{}", stream.url());
+    }
+    assert!(ends_within(&mut elsewhere, Duration::from_secs(40)).await);
+    assert!(!ends_within(&mut other, Duration::from_secs(1)).await);
+}
+
+async fn ends_within(stream: &mut reqwest::Response, time: Duration) -> bool {
+    let end = async { while stream.chunk().await.is_ok_and(|piece| piece.is_some()) {} };
+    tokio::time::timeout(time, end).await.is_ok()
 }

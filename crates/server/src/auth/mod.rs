@@ -8,6 +8,7 @@ mod now;
 mod owners;
 pub(crate) mod session;
 mod token;
+mod until_ended;
 
 pub(crate) use access::{Access, AccessWatch, Credential, Ended};
 pub(crate) use attempts::Attempts;
@@ -45,6 +46,8 @@ pub(crate) struct Auth {
     accounts: ArcSwap<Accounts>,
     /// Ticks when they were swapped, for whoever stays.
     changes: watch::Sender<u64>,
+    /// Ticks when a browser signed out here.
+    sign_outs: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -76,6 +79,7 @@ impl Auth {
             cookie_name,
             accounts: ArcSwap::default(),
             changes: watch::Sender::new(0),
+            sign_outs: watch::Sender::new(0),
         };
         auth.reload(store).await?;
         Ok(auth)

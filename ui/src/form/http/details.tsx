@@ -1,5 +1,5 @@
 // What there is to say of one parameter besides its row: what it means, and what it is unless given.
-import { Dialog, Stack, TextField } from "../../kit";
+import { Button, Dialog, Row, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
 import { JsonEditor } from "../json";
 
@@ -44,6 +44,11 @@ export function ParameterDetails({ value, onValue, error, onClose }: Props) {
             onValue={(next) => set("default_value", next)}
           />
         )}
+        <Row at="end">
+          <Button look="primary" onClick={onClose}>
+            {words.act.done}
+          </Button>
+        </Row>
       </Stack>
     </Dialog>
   );

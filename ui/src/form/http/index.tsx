@@ -36,8 +36,8 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
   const error = (field: string) => messageAt(problems, join(prefix, field));
   const template = String(value.response_template ?? "");
   return (
-    <Split>
-      <Stack>
+    <Stack>
+      <Split>
         <TextField
           label={words.http.endpoint}
           required
@@ -53,13 +53,16 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
           error={error("method")}
           onValue={set("method")}
         />
-        <Parameters
-          value={(value.parameters ?? []) as HttpValue[]}
-          onValue={set("parameters")}
-          problems={problems}
-          prefix={join(prefix, "parameters")}
-          isReadOnly={isReadOnly}
-        />
+      </Split>
+      {/* A row needs more room than half of a page has. */}
+      <Parameters
+        value={(value.parameters ?? []) as HttpValue[]}
+        onValue={set("parameters")}
+        problems={problems}
+        prefix={join(prefix, "parameters")}
+        isReadOnly={isReadOnly}
+      />
+      <Split>
         <Region title={words.http.template}>
           <Editor
             label={words.http.template}
@@ -71,17 +74,17 @@ export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey
           />
           {error("response_template") && <FieldError>{error("response_template") ?? ""}</FieldError>}
         </Region>
-      </Stack>
-      <Stack>
-        <Region
-          title={words.http.sample}
-          actions={!isReadOnly && <FetchSample of={sample} value={value} onSample={setAnswer} />}
-        >
-          <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
-        </Region>
-        <Rendered template={template} sample={answer} />
-      </Stack>
-    </Split>
+        <Stack>
+          <Region
+            title={words.http.sample}
+            actions={!isReadOnly && <FetchSample of={sample} value={value} onSample={setAnswer} />}
+          >
+            <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
+          </Region>
+          <Rendered template={template} sample={answer} />
+        </Stack>
+      </Split>
+    </Stack>
   );
 }
 

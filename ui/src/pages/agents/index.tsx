@@ -15,7 +15,7 @@ export default function Agents() {
   const all = useQuery(agents);
   return (
     <Stack>
-      <Header title={id ?? words.nav.agents}>
+      <Header title={id ?? all.data?.[0]?.id ?? words.nav.agents}>
         {may("make_services") && (
           <LinkButton look="primary" to="/ui/services/new" search={{ type: "agent" }}>
             {words.things.agents.add}

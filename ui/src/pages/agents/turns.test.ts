@@ -1,6 +1,6 @@
 // What an agent's stream becomes on the page.
 import { expect, it } from "vitest";
-import { parse } from "../../api/agents";
+import { parse } from "../../api/stream";
 import { after, conversationOf, runOf, type Turn, withRecords } from "./turns";
 
 const first: Turn = { from: "agent", text: "", calls: [] };

@@ -22,7 +22,7 @@ import {
   Split,
   Stack,
 } from "../../kit";
-import { useWords } from "../../words";
+import { useLanguage, useWords } from "../../words";
 import { useFormat } from "../../words/format";
 
 type Inspected = Call & { inspection?: Inspection | null };
@@ -98,13 +98,17 @@ function Actions({ of }: { of: Inspected }) {
 
 function Cause({ of }: { of: Inspected }) {
   const words = useWords();
+  // The server's sentences are English; whoever reads another language is told by the code, too.
+  const known = words.causes as Record<string, string>;
+  const own = useLanguage() === "en" ? null : (known[of.code ?? ""] ?? words.causes.OTHER);
   const isFine = of.status === "ok";
   return (
     <Region title={words.calls.cause}>
       {isFine ? (
         <Note tone="ok" title={words.calls.fine} />
       ) : (
-        <Note title={of.message ?? words.calls.noMessage}>
+        <Note title={own ?? of.message ?? words.calls.noMessage}>
+          {own && of.message && <p lang="en">{of.message}</p>}
           <code>{of.code}</code>
           <p>{adviceFor(words, of.code)}</p>
         </Note>

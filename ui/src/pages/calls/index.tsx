@@ -7,8 +7,8 @@ import { hear } from "../../api/events";
 import { useMay } from "../../api/session";
 import type { Call } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
+import { Download } from "../../catalog/download";
 import { Button, type Column, Empty, Header, Link, Loaded, Muted, Pager, Stack, Table, useAddress } from "../../kit";
-import control from "../../kit/control.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 import { Filters } from "./filters";
@@ -33,9 +33,9 @@ export default function Calls() {
           {words.calls.pause}
         </Button>
         {may("manage") && (
-          <a className={control.button} href={exportAddress(filter)} download="calls.csv">
+          <Download href={exportAddress(filter)} name="calls.csv">
             {words.act.export}
-          </a>
+          </Download>
         )}
       </Header>
       <Filters filter={filter} onFilter={(changes) => setAddress({ ...changes, page: undefined })} />

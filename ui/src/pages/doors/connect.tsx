@@ -34,7 +34,7 @@ function Connect({ of }: { of: Door }) {
             label={words.doors.clients}
             tabs={clients.map((client) => ({
               id: client.id,
-              label: client.title,
+              label: client.id === "other" ? words.doors.other : client.title,
               body: () => <Snippet client={client} apiKey={key} />,
             }))}
           />

@@ -1,14 +1,16 @@
 // One door: what stands behind it, and how a client comes in.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { rememberKey } from "../../api/door-keys";
 import { bindings, door, remove, rotate, setBinding, unbind, update } from "../../api/doors";
+import { ApiError } from "../../api/error";
 import { useMay } from "../../api/session";
 import type { BoundTool, Door } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
 import { KeyDialog } from "../../catalog/key-dialog";
 import { ActionErrors, useAction } from "../../form/action";
+import { ConflictDialog } from "../../form/conflict";
 import {
   Button,
   type Column,
@@ -103,11 +105,23 @@ function DoorActions({ of, onBind }: { of: Door; onBind: () => void }) {
   );
 }
 
+const modeOf = (of: Door) => (of as Door & { tool_search?: { mode?: string } }).tool_search?.mode ?? "off";
+
 function ToolSearch({ of }: { of: Door }) {
   const words = useWords();
   const may = useMay();
-  const mode = (of as Door & { tool_search?: { mode?: string } }).tool_search?.mode;
-  const action = useAction((next: string) => update(of.id, { tool_search: { mode: next } }), words.done.saved);
+  const mode = modeOf(of);
+  const queries = useQueryClient();
+  const [theirs, setTheirs] = useState<{ mine: string; door: Door } | null>(null);
+  const action = useAction(async (next: string, version: number) => {
+    try {
+      await update(of.id, { tool_search: { mode: next }, version });
+    } catch (error) {
+      const isStale = error instanceof ApiError && error.isConflict;
+      if (isStale) setTheirs({ mine: next, door: await queries.fetchQuery({ ...door(of.id), staleTime: 0 }) });
+      throw error;
+    }
+  }, words.done.saved);
   const options = (["off", "on", "auto"] as const).map((value) => ({ value, label: words.doors.modes[value] }));
   return (
     <Stack gap="tight">
@@ -115,13 +129,26 @@ function ToolSearch({ of }: { of: Door }) {
         <SelectField
           label={words.doors.toolSearch}
           hint={words.doors.toolSearchHint}
-          value={mode ?? "off"}
+          value={mode}
           options={options}
           disabled={!may("make_instances") || action.isBusy}
-          onValue={(value) => action.run(value)}
+          onValue={(value) => action.run(value, of.version)}
         />
       </Row>
       <ActionErrors of={action} />
+      <ConflictDialog
+        mine={theirs?.mine ?? ""}
+        theirs={theirs && modeOf(theirs.door)}
+        onTheirs={() => {
+          setTheirs(null);
+          action.clear();
+        }}
+        onMine={() => {
+          if (theirs) void action.run(theirs.mine, theirs.door.version);
+          setTheirs(null);
+        }}
+        onClose={() => setTheirs(null)}
+      />
     </Stack>
   );
 }

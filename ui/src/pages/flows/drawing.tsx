@@ -26,7 +26,7 @@ export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
   // A step that failed opens what it failed of.
   const open = async (id: string) => {
     onSelect(id);
-    if (run.states[id] !== "failed" || !run.id) return;
+    if (run.states.get(id) !== "failed" || !run.id) return;
     const call = await findStepCall(run.id, id).catch(() => undefined);
     // Without a call the run says why.
     navigate({ to: call ? `/ui/calls/${call.id}` : `/ui/runs/${run.id}` });

@@ -1,8 +1,7 @@
 // One run: what each step did, what went in and what came out, as it happens.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useEffect } from "react";
-import { act, run, runEvents, steps } from "../../api/flows";
+import { act, followedRun, isOver } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Run, RunStep } from "../../api/types";
 import { adviceFor, pretty } from "../../catalog/answer";
@@ -14,7 +13,6 @@ import {
   type Column,
   Header,
   LinkButton,
-  Loaded,
   LoadedPage,
   Note,
   Region,
@@ -27,35 +25,16 @@ import { useFormat } from "../../words/format";
 
 export default function RunPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
-  useLiveRun(id);
   const words = useWords();
   return (
-    <LoadedPage title={words.things.runs.many} query={useQuery(run(id))}>
-      {(data) => <OneRun of={data} />}
+    <LoadedPage title={words.things.runs.many} query={useQuery(followedRun(id))}>
+      {(data) => <OneRun of={data.run} steps={data.steps} />}
     </LoadedPage>
   );
 }
 
-/** Asks anew whenever the run has gone on. */
-function useLiveRun(id: string) {
-  const queries = useQueryClient();
-  useEffect(() => {
-    const source = new EventSource(runEvents(id));
-    const refresh = () => queries.invalidateQueries({ queryKey: ["runs", id] });
-    source.addEventListener("step", refresh);
-    source.addEventListener("run", refresh);
-    source.addEventListener("end", () => {
-      refresh();
-      source.close();
-    });
-    source.onerror = () => source.close();
-    return () => source.close();
-  }, [id, queries]);
-}
-
-function OneRun({ of }: { of: Run }) {
+function OneRun({ of, steps }: { of: Run; steps: RunStep[] }) {
   const words = useWords();
-  const all = useQuery(steps(of.id));
   return (
     <Stack gap="loose">
       <Header title={words.flows.runOf(of.flow ?? of.agent ?? "")} badge={<StateBadge state={of.state} />}>
@@ -74,7 +53,7 @@ function OneRun({ of }: { of: Run }) {
         </Note>
       )}
       <Region title={words.flows.steps}>
-        <Loaded query={all}>{(rows) => <Steps rows={rows} />}</Loaded>
+        <Steps rows={steps} />
       </Region>
       <Split>
         <Region title={words.flows.input}>
@@ -88,19 +67,17 @@ function OneRun({ of }: { of: Run }) {
   );
 }
 
-const ENDED = ["succeeded", "failed", "cancelled"];
-
 function RunActions({ of }: { of: Run }) {
   const words = useWords();
   const may = useMay();
   const action = useAction((what: Parameters<typeof act>[1]) => act(of.id, what), words.done.saved);
-  const isOver = ENDED.includes(of.state);
+  const goesOn = !isOver(of);
   if (!may("call")) return null;
   return (
     <>
       <ActionErrors of={action} />
-      {!isOver && <Button onClick={() => action.run("cancel")}>{words.flows.cancelRun}</Button>}
-      {!isOver && of.state !== "paused" && <Button onClick={() => action.run("pause")}>{words.flows.pauseRun}</Button>}
+      {goesOn && <Button onClick={() => action.run("cancel")}>{words.flows.cancelRun}</Button>}
+      {goesOn && of.state !== "paused" && <Button onClick={() => action.run("pause")}>{words.flows.pauseRun}</Button>}
       {of.state === "paused" && <Button onClick={() => action.run("resume")}>{words.flows.resumeRun}</Button>}
       {of.state === "failed" && <Button onClick={() => action.run("retry")}>{words.flows.retryRun}</Button>}
     </>
@@ -114,10 +91,15 @@ function Steps({ rows }: { rows: RunStep[] }) {
     step.ended_at
       ? format.duration((new Date(step.ended_at).getTime() - new Date(step.started_at).getTime()) * 1000)
       : "";
+  const kinds = words.flows.kinds as Record<string, string>;
   const columns: Column<RunStep>[] = [
     { id: "path", label: words.flows.stepName, cell: (step) => step.path },
     { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.state} /> },
-    { id: "uri", label: words.field.address, cell: (step) => <code>{String(step.uri ?? step.kind)}</code> },
+    {
+      id: "uri",
+      label: words.field.address,
+      cell: (step) => (step.uri ? <code>{step.uri}</code> : (kinds[step.kind] ?? step.kind)),
+    },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (step) => format.clock(step.started_at) },
     { id: "took", label: words.field.duration, kind: "number", cell: took },
     { id: "result", label: words.flows.result, cell: (step) => <StepResult step={step} /> },

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { flowVersion, flowVersions, rollBack } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Flow } from "../../api/types";
+import { useNames } from "../../catalog/names";
 import { Diff } from "../../editor";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, type Column, Empty, Loaded, Region, Stack, Table } from "../../kit";
@@ -16,6 +17,7 @@ export function FlowVersions({ flow, text }: { flow: Flow; text: string }) {
   const words = useWords();
   const format = useFormat();
   const may = useMay();
+  const nameOf = useNames();
   const all = useQuery(flowVersions(flow.id));
   const [shown, setShown] = useState<{ version: number; source: string } | null>(null);
   const compare = useAction(async (version: number) => {
@@ -26,7 +28,7 @@ export function FlowVersions({ flow, text }: { flow: Flow; text: string }) {
   const columns: Column<Version>[] = [
     { id: "version", label: words.field.version, cell: (row) => row.version },
     { id: "at", label: words.field.at, cell: (row) => format.time(row.at) },
-    { id: "by", label: words.field.by, cell: (row) => row.published_by },
+    { id: "by", label: words.field.by, cell: (row) => nameOf(row.published_by) },
     {
       id: "compare",
       label: words.tools.compare,

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { catalog, overview } from "../../api/catalog";
 import { Big, Header, Loaded, Muted, Row, Stack } from "../../kit";
+import { useNarrow } from "../../kit/narrow";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 import { Failures } from "./failures";
@@ -11,6 +12,7 @@ import { Traffic } from "./traffic";
 export default function Home() {
   const words = useWords();
   const format = useFormat();
+  const isNarrow = useNarrow();
   const traffic = useQuery(overview);
   const all = useQuery(catalog);
   const isFresh = all.data && all.data.services.length === 0 && !all.data.tools.some((tool) => tool.id);
@@ -32,8 +34,10 @@ export default function Home() {
       <Loaded query={traffic}>
         {(data) => (
           <Stack gap="loose">
+            {/* Where there is room for one thing only, what failed comes first. */}
+            {isNarrow && <Failures all={data.failures} />}
             <Traffic data={data} />
-            <Failures all={data.failures} />
+            {!isNarrow && <Failures all={data.failures} />}
           </Stack>
         )}
       </Loaded>

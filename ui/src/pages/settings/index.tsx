@@ -82,20 +82,39 @@ function Health() {
   );
 }
 
+/** What was looked at, and its name where there are several. */
+function partsOf(id: string): [string, string] {
+  const [, word = id, name = ""] = /^(search index|\S+?)(?: of)?(?: (.*))?$/.exec(id) ?? [];
+  return [word, name];
+}
+
 function Doctor() {
   const words = useWords();
   const query = useQuery(doctor);
   const known = words.settings.checks as Record<string, string>;
   // "service api/shop" is a known word with a name.
   const nameOf = (id: string) => {
-    const [, word = id, name = ""] = /^(search index|\S+?)(?: of)?(?: (.*))?$/.exec(id) ?? [];
+    const [word, name] = partsOf(id);
     return [known[word] ?? word, name].filter(Boolean).join(" ");
+  };
+  const isEnglish = useLanguage() === "en";
+  const said = words.settings.said as Record<string, string>;
+  const doing = words.settings.doing as Record<string, string>;
+  // Sentences of ours are known by what they are about; what others said is shown as they said it.
+  const found = ({ id, state, detail }: DoctorCheck) => {
+    const text = isEnglish ? undefined : said[`${partsOf(id)[0]} ${state}`];
+    const numbers = detail.match(/\d+/g) ?? [];
+    return text?.replace(/\{(\d)\}/g, (_, at) => numbers[at] ?? "") ?? detail;
   };
   const columns: Column<DoctorCheck>[] = [
     { id: "id", label: words.settings.check, cell: (check) => nameOf(check.id) },
     { id: "state", label: words.field.status, cell: (check) => <StateBadge state={check.state} /> },
-    { id: "detail", label: words.settings.found, cell: (check) => check.detail },
-    { id: "advice", label: words.settings.advice, cell: (check) => check.advice },
+    { id: "detail", label: words.settings.found, cell: found },
+    {
+      id: "advice",
+      label: words.settings.advice,
+      cell: ({ id, advice }) => advice && ((!isEnglish && doing[partsOf(id)[0]]) || advice),
+    },
   ];
   return (
     <Loaded query={query}>

@@ -6,9 +6,9 @@ import { useState } from "react";
 import { useMay } from "../../api/session";
 import { exportAddress, remove, table } from "../../api/tables";
 import type { Table } from "../../api/types";
+import { Download } from "../../catalog/download";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, DeleteButton, Header, LoadedPage, Mono, PageTabs, Row, Stack } from "../../kit";
-import control from "../../kit/control.module.css";
 import { useWords } from "../../words";
 import { Grid } from "./grid";
 import { MakeTool } from "./make-tool";
@@ -39,9 +39,9 @@ function TableTabs({ of }: { of: Table }) {
   return (
     <Stack>
       <Header title={of.name}>
-        <a className={control.button} href={exportAddress(of.id, "json")} download={`${of.name}.json`}>
+        <Download href={exportAddress(of.id, "json")} name={`${of.name}.json`}>
           {words.act.export}
-        </a>
+        </Download>
         {may("make_tools") && (
           <>
             <Button look="primary" icon={<Wrench size={16} aria-hidden />} onClick={() => setMaking(true)}>

@@ -70,6 +70,7 @@ function BranchPage({ at, page, onMore, ...shared }: PageProps) {
 
 function Leaf({ child, at, ...shared }: Shared & { child: Child; at: string }) {
   const format = useFormat();
+  const kinds = useWords().tables.kinds as Record<string, string>;
   const [isOpen, setOpen] = useState(false);
   const canOpen = (child.type === "object" || child.type === "array") && (child.size ?? 0) > 0;
   const choose = () => {
@@ -100,7 +101,10 @@ function Leaf({ child, at, ...shared }: Shared & { child: Child; at: string }) {
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the item around it has the keys */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the item around it has the keys */}
-      <span onClick={choose} data-detail={child.preview ?? `${child.type} · ${format.number(child.size ?? 0)}`}>
+      <span
+        onClick={choose}
+        data-detail={child.preview ?? `${kinds[child.type] ?? child.type} · ${format.number(child.size ?? 0)}`}
+      >
         <Icon size={14} aria-hidden />
         {child.key}
       </span>

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMay } from "../../api/session";
 import { restore, versions } from "../../api/tables";
 import type { Table as TableType } from "../../api/types";
+import { useNames } from "../../catalog/names";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, type Column, Loaded, Stack, Table } from "../../kit";
 import { useWords } from "../../words";
@@ -14,12 +15,13 @@ export function TableVersions({ of }: { of: TableType }) {
   const words = useWords();
   const format = useFormat();
   const may = useMay();
+  const nameOf = useNames();
   const all = useQuery(versions(of.id));
   const back = useAction((version: number) => restore(of.id, version), words.done.restored);
   const columns: Column<Version>[] = [
     { id: "version", label: words.field.version, cell: (row) => row.version },
     { id: "at", label: words.field.at, cell: (row) => format.time(row.at) },
-    { id: "by", label: words.field.by, cell: (row) => row.changed_by },
+    { id: "by", label: words.field.by, cell: (row) => nameOf(row.changed_by) },
     {
       id: "back",
       label: words.act.rollBack,

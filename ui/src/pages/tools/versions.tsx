@@ -5,6 +5,7 @@ import { writeJson } from "../../api/json";
 import { useMay } from "../../api/session";
 import { definitionOf, rollBack, toolVersions } from "../../api/tools";
 import type { Tool, ToolVersion } from "../../api/types";
+import { useNames } from "../../catalog/names";
 import { Diff } from "../../editor";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, type Column, Loaded, Region, Stack, Table } from "../../kit";
@@ -12,7 +13,8 @@ import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 
 const write = (version: Record<string, unknown>) => {
-  const { at: _at, changed_by: _by, id: _id, status: _status, ...rest } = definitionOf(version);
+  // A Tool stays of its type, and its versions do not say it.
+  const { at: _at, changed_by: _by, id: _id, status: _status, type: _type, ...rest } = definitionOf(version);
   return writeJson(rest, 2, Object.keys(flat(rest)).sort());
 };
 
@@ -31,17 +33,19 @@ export function Versions({ tool }: { tool: Tool }) {
   const words = useWords();
   const format = useFormat();
   const may = useMay();
+  const nameOf = useNames();
   const all = useQuery(toolVersions(tool.id));
   const [shown, setShown] = useState<ToolVersion | null>(null);
   const back = useAction((version: number) => rollBack(tool.id, version), words.done.saved);
   const columns: Column<ToolVersion>[] = [
     { id: "version", label: words.field.version, cell: (version) => version.version },
     { id: "at", label: words.field.at, cell: (version) => format.time(version.at) },
-    { id: "by", label: words.field.by, cell: (version) => version.changed_by },
+    { id: "by", label: words.field.by, cell: (version) => nameOf(version.changed_by) },
     {
       id: "diff",
       label: words.tools.compare,
-      cell: (version) => <Button onClick={() => setShown(version)}>{words.tools.compare}</Button>,
+      cell: (version) =>
+        version.version !== tool.version && <Button onClick={() => setShown(version)}>{words.tools.compare}</Button>,
     },
     {
       id: "back",

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { catalog } from "../../api/catalog";
 import { readJson } from "../../api/json";
 import { TryPanel } from "../../catalog/try-panel";
-import { Combobox, Header, Loaded, Stack, useAddress } from "../../kit";
+import { Combobox, Header, Loaded, Note, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
 
 function argsOf(text: string | undefined): Record<string, unknown> | undefined {
@@ -28,7 +28,8 @@ export default function Try() {
       <Header title={words.trying.title} />
       <Loaded query={all}>
         {({ tools }) => {
-          const entry = tools.find((tool) => tool.uri === uri) ?? (uri ? { name: uri, uri, kind: "" } : null);
+          const known = tools.find((tool) => tool.uri === uri);
+          const entry = known ?? (uri ? { name: uri, uri, kind: "" } : null);
           return (
             <>
               <Combobox
@@ -37,6 +38,11 @@ export default function Try() {
                 choices={choices}
                 onValue={(next) => setAddress({ uri: next, args: undefined })}
               />
+              {uri && !known && (
+                <Note tone="warn" title={words.trying.noTool}>
+                  <p>{words.trying.noToolDetail}</p>
+                </Note>
+              )}
               {entry && <TryPanel key={`${entry.uri} ${args ?? ""}`} entry={entry} first={argsOf(args)} />}
             </>
           );
