@@ -90,6 +90,7 @@ async fn make_all(queues: &Queues, tools: &Weak<dyn CallTools>) -> store::Error 
 type Service = (TenantId, String);
 
 /// How the work for a service ended.
+#[derive(Clone, Copy)]
 enum End {
     /// All calls that were due were made.
     Done,

@@ -103,7 +103,7 @@ impl Ask {
         lines.end();
         // What was written was the answer, and not just what came before it.
         let is_answered = matches!(result["structuredContent"]["state"].as_str(), None | Some("succeeded"));
-        if !(lines.has_any && is_answered && !is_error(&result) && !is_ended) {
+        if !lines.has_any || !is_answered || is_error(&result) || is_ended {
             super::print(&printable(&text_of(&result)));
         }
         Ok(result)

@@ -124,7 +124,8 @@ fn is_kept(number: &str) -> bool {
             digits(digits_before) <= KEPT && (is_zero || is_in_range())
         }
         None if number.contains('.') => {
-            serde_json::from_str::<Value>(number).is_ok_and(|value| value.to_string() == number)
+            let read = serde_json::from_str::<Value>(number).map(|value| value.to_string());
+            read.is_ok_and(|written| written == number)
         }
         None => number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok(),
     }

@@ -16,7 +16,7 @@ async fn calls_without_ids_get_some() {
         "message": { "role": "assistant", "tool_calls": [call("1"), call("2")] } }] });
     let event = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call("1"), call("2")] } }] });
     let event = format!("data: {event}\n\n");
-    let streamed = format!("{}data: [DONE]\n\n", event);
+    let streamed = format!("{event}data: [DONE]\n\n");
     for (is_streamed, answer) in [(false, whole.to_string()), (true, streamed)] {
         let reply = Reply::Raw(200, Vec::new(), answer.into_bytes());
         let model = Model::replies(vec![reply, Reply::says("done")]).await;
