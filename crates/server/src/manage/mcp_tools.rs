@@ -51,8 +51,10 @@ pub(super) struct McpTool {
     /// Whether it can be called as a task.
     #[schema(value_type = Object, required = false)]
     execution: Value,
+    /// Pictures that stand for the tool, as MCP describes them.
     #[schema(value_type = Vec<Object>, required = false)]
     icons: Value,
+    /// What the service adds for clients that know it.
     #[schema(rename = "_meta", value_type = Object, required = false)]
     meta: Value,
 }
