@@ -52,7 +52,7 @@ async fn messages_keep_their_digits() {
     let home = Home::new().await;
     let orders = service(settings(), &home.env());
     let exact = r#"{"id":12345678901234567890123,"price":1.10,"d":0.12345678901234567890}"#;
-    call_raw(&orders, "created", &format!(r#"{{"message":0,"\u006dessage": {exact} }}"#)).await;
+    call_raw(&orders, "created", &format!(r#"{{"\u006dessage": {exact} }}"#)).await;
     for tool in ["created_peek", "created_receive"] {
         let shown = call_raw(&orders, tool, "{}").await;
         assert!(shown.contains(exact), "{tool}: {shown}");
