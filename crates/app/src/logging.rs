@@ -232,7 +232,7 @@ mod tests {
             .finish();
         tracing::subscriber::with_default(subscriber, || {
             tracing::warn!(target: "lapin::returned_messages", "returned whole");
-            tracing::warn!(target: "rmcp::service", "unexpected whole");
+            tracing::warn!(target: "rmcp", "unexpected whole");
             tracing::warn!(target: "krafka::client", "a broker is away");
             tracing::trace!(target: "tungstenite::protocol", "frame whole");
             tracing::debug!(target: "connectors::mq", "our own detail");

@@ -26,6 +26,8 @@ const FOREIGN: [&str; 16] = [
 ];
 
 fn check(asked: &str, said: &str) {
+    // Its digits are chance, and may spell anything.
+    let said = said.split("\"request_id\":").next().unwrap_or_default();
     for word in FOREIGN {
         assert!(!said.contains(word), "{asked} is answered with '{word}': {said}");
     }

@@ -67,11 +67,10 @@ impl Offer {
 
     /// An error that names keys as callers know them.
     fn without_prefix(&self, error: Error) -> Error {
-        let named = format!("'{}", self.prefix);
-        if self.prefix.is_empty() || !error.message().contains(&named) {
+        if self.prefix.is_empty() {
             return error;
         }
-        let message = error.message().replace(&named, "'");
+        let message = error.message().replace(&format!("'{}", self.prefix), "'");
         error.restated(message)
     }
 

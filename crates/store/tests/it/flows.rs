@@ -5,7 +5,7 @@ use crate::runs::{claim_one, new_run, start};
 use std::sync::Arc;
 use store::flows::{FlowFilter, NewDraft, NewReference, NewTrigger, Publication};
 use store::runs::{Commit, Ending, NewRun, State, Then};
-use store::{ErrorKind, PageRequest};
+use store::{ErrorKind, PageRequest, Store};
 use tokio::task::JoinSet;
 use tool::Secret;
 
@@ -41,6 +41,11 @@ fn publication(source: &str) -> Publication {
         published_by: "ada".into(),
         rights: Some("{}".into()),
     }
+}
+
+/// The first version of the flow that runs of the tests are of.
+pub(crate) async fn published(store: &Store) {
+    store.flows().publish(&acme(), "orders", &publication("one"), None).await.unwrap();
 }
 
 async fn refuses_a_draft_that_somebody_changed_meanwhile(db: Arc<Backend>) {

@@ -1,6 +1,7 @@
 //! What others than its owner do to a run: it is told once, answered once, cancelled, and tried again.
 
 use crate::backend::{Backend, acme, other};
+use crate::flows::published;
 use crate::runs::{
     MANY, cancellation, claim_one, claimed, end, ended, new_run, open, parked, record, slots, start, state,
 };
@@ -154,6 +155,7 @@ async fn cancels_at_once_what_has_not_begun(db: Arc<Backend>) {
 
 async fn tries_a_failed_run_again(db: Arc<Backend>) {
     let store = open(&db).await;
+    published(&store).await;
     let writer = store.runs().writer();
     let claim = claimed(&store, &slots(1, Overflow::Queue)).await;
     let retry = async || store.runs().retry(&acme(), &claim.run, &record("retry")).await;

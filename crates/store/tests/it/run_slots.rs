@@ -1,6 +1,7 @@
 //! Who may begin when: by turns among tenants, and never more at once than may be.
 
 use crate::backend::{Backend, acme, other};
+use crate::flows::published;
 use crate::runs::{
     MANY, cancellation, claim_one, claimed, end, new_run, open, parked, queue_many, record, slots, start,
     state,
@@ -123,6 +124,7 @@ async fn gives_a_freed_slot_to_the_next_and_refuses_on_request(db: Arc<Backend>)
 /// FL-24, AG-15: groups that nobody is in are forgotten; whoever is tried again later begins nevertheless.
 async fn a_run_that_is_tried_again_has_a_slot_though_its_group_was_forgotten(db: Arc<Backend>) {
     let store = open(&db).await;
+    published(&store).await;
     let claim = claimed(&store, &slots(1, Overflow::Refuse)).await;
     end(&store.runs().writer(), &claim, State::Failed).await;
     let long = Duration::from_secs(3600);

@@ -1,7 +1,10 @@
 //! The part of Kubernetes' API that knows EndpointSlices: lists in pages, watches with bookmarks, versions that expire.
 
+mod discovery;
+
 use super::{Answer, Listening, Question, json, lock};
 use bytes::Bytes;
+use discovery::discovery;
 use futures::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
@@ -236,30 +239,6 @@ fn answer(state: &Arc<State>, question: &Question) -> Answer {
         }
         _ => status(StatusCode::NOT_FOUND, "NotFound", "not found"),
     }
-}
-
-/// What clients like kubectl ask before anything else: which groups, versions and resources there are.
-fn discovery(method: &str, path: &[&str]) -> Option<Value> {
-    let version = json!({ "groupVersion": "discovery.k8s.io/v1", "version": "v1" });
-    let found = match path {
-        ["api"] => json!({ "kind": "APIVersions", "versions": ["v1"] }),
-        ["api", "v1"] => {
-            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [] })
-        }
-        ["apis"] => json!({
-            "kind": "APIGroupList", "apiVersion": "v1",
-            "groups": [{ "name": "discovery.k8s.io", "versions": [version], "preferredVersion": version }]
-        }),
-        ["apis", "discovery.k8s.io", "v1"] => json!({
-            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "discovery.k8s.io/v1",
-            "resources": [{
-                "name": "endpointslices", "singularName": "endpointslice", "namespaced": true, "kind": "EndpointSlice",
-                "verbs": ["create", "delete", "get", "list", "update", "watch"]
-            }]
-        }),
-        _ => return None,
-    };
-    (method == "GET").then_some(found)
 }
 
 /// Whether a label of the slice is the one that is asked for, as `name=value`.

@@ -9,6 +9,7 @@ mod messages;
 mod nesting;
 mod reflection;
 mod resilience;
+mod round_trips;
 mod settings;
 mod shapes;
 mod streams;
