@@ -13,8 +13,7 @@ fn said(output: &Output) -> (String, String) {
 }
 
 async fn run(args: Vec<String>) -> Output {
-    let work = move || process::run(process::command(BINARY).args(args));
-    tokio::task::spawn_blocking(work).await.unwrap()
+    tokio::task::spawn_blocking(move || process::run(process::command(BINARY).args(args))).await.unwrap()
 }
 
 /// FL-1: `flow run FILE` needs no server; what fails says so, with its place in the file.
@@ -67,8 +66,7 @@ async fn a_script_that_is_ended_cancels_its_run() {
     script.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let script = script.spawn().unwrap();
     eventually("the call is under way", PATIENCE, async || upstream.requests().len() == 1).await;
-    let told = Command::new("kill").args(["-TERM", &script.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    assert!(Command::new("kill").args(["-TERM", &script.id().to_string()]).status().unwrap().success());
     let ended = tokio::task::spawn_blocking(move || script.wait_with_output().unwrap()).await.unwrap();
     assert_eq!((ended.status.code(), said(&ended).0.as_str()), (Some(1), ""), "{:?}", said(&ended));
     let run = app.get("runs?flow=slow").await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
@@ -127,7 +125,6 @@ output: ${try}
     crate::world::until(&app, &dotted, &["waiting"]).await;
     let listed = said(&flow(&["approve"]).await).0;
     assert!(listed.contains(r#"{"order":7}"#), "{listed}");
-    let gone = flow(&["logs", &waiting[..8]]).await;
-    assert!(!gone.status.success());
+    assert!(!flow(&["logs", &waiting[..8]]).await.status.success());
     store(app.database()).await.close().await;
 }

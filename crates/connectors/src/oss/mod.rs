@@ -70,8 +70,7 @@ impl Offer {
         if self.prefix.is_empty() {
             return error;
         }
-        let message = error.message().replace(&format!("'{}", self.prefix), "'");
-        error.restated(message)
+        error.restated(error.message().replace(&format!("'{}", self.prefix), "'"))
     }
 
     /// A key as callers know it.

@@ -62,8 +62,7 @@ pub fn keep(mcp_config: &Path, id: &str, answer: &str) -> Result<(), Failure> {
 }
 
 fn parse(place: &Path, text: Option<&str>) -> Result<Answers, Failure> {
-    let text = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}");
-    serde_json::from_str(text).map_err(|_| {
+    serde_json::from_str(text.filter(|text| !text.trim().is_empty()).unwrap_or("{}")).map_err(|_| {
         // Its words would show what it holds.
         Failure::new(format!("{} is damaged", place.display())).advice("delete it, and give the inputs again")
     })

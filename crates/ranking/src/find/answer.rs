@@ -68,8 +68,7 @@ impl Answer<'_> {
         let call = "call one with call_tool {\"name\":…,\"arguments\":{…}}";
         let schema = "; its inputSchema comes with find_tools {\"names\":[…]}";
         if !self.chosen.is_empty() {
-            let is_brief = is_cut || self.find.detail == Detail::Brief;
-            return [call, if is_brief { schema } else { "" }].concat();
+            return [call, if is_cut || self.find.detail == Detail::Brief { schema } else { "" }].concat();
         }
         if self.find.is_overview() {
             return "search with find_tools {\"query\":…}, or list a service's tools with {\"service\":…}"

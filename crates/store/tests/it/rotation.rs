@@ -93,8 +93,7 @@ async fn keeps_running_replicas_working(db: Arc<Backend>) {
 async fn rotates_keys_provided_from_outside(db: Arc<Backend>) {
     let key = |byte: &str| byte.repeat(32);
     let open = async |ring: String| {
-        let vault = Vault::load(db.data_dir(), Some(&Secret::new(ring))).unwrap();
-        Store::open(&db.options(), vault).await
+        Store::open(&db.options(), Vault::load(db.data_dir(), Some(&Secret::new(ring))).unwrap()).await
     };
     let store = open(key("01")).await.unwrap();
     store.tenants().create(crate::backend::new_tenant("acme")).await.unwrap();

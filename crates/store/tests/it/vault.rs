@@ -74,8 +74,7 @@ async fn notices_values_that_were_tampered_with_or_moved(db: Arc<Backend>) {
     )
     .await;
     assert!(store.services().get(&acme(), "api", "crm").await.is_ok());
-    let error = store.services().get(&other(), "api", "crm").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert_eq!(store.services().get(&other(), "api", "crm").await.unwrap_err().kind(), ErrorKind::Corrupt);
     assert_eq!(store.services().all(&other()).await.unwrap_err().kind(), ErrorKind::Corrupt);
     db.execute("UPDATE services SET config = 'nonsense', status = 'odd' WHERE tenant = 'acme'").await;
     assert_eq!(store.services().get(&acme(), "api", "crm").await.unwrap_err().kind(), ErrorKind::Corrupt);

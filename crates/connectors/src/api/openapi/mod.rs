@@ -119,8 +119,7 @@ fn overlay(config: &mut Map<String, Value>, given: Map<String, Value>) {
 /// Whether the setting needs no further word: it is there, or its sign-in is not used any more.
 fn is_set(config: &Map<String, Value>, setting: &str) -> bool {
     let mut parts = setting.split('.');
-    let first = parts.next().and_then(|name| config.get(name));
-    let Some(section) = first else { return true };
+    let Some(section) = parts.next().and_then(|name| config.get(name)) else { return true };
     parts.try_fold(section, |value, name| value.get(name)).is_some_and(|value| !value.is_null())
 }
 

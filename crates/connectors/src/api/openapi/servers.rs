@@ -43,9 +43,8 @@ pub(super) fn base_url(
 
 /// Whether these servers, of a path or an operation, are another place than the document's.
 pub(super) fn elsewhere(document: &Document, holder: &Value) -> Option<String> {
-    let own = servers_of(holder);
-    let first = own.first()?;
-    (!servers_of(&document.root).contains(first)).then(|| shorten(first, 100))
+    let first = servers_of(holder).into_iter().next()?;
+    (!servers_of(&document.root).contains(&first)).then(|| shorten(first, 100))
 }
 
 fn servers_of(holder: &Value) -> Vec<&str> {
