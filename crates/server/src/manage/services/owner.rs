@@ -26,7 +26,8 @@ pub(super) async fn matching(state: &Shared, tenant: &TenantId, filter: &Service
     }
     let mut shown = shown(state).await;
     let view = |service: ServiceDefinition| {
-        ServiceView::of_owner(state, tenant, service, shown.remove(&service.id).unwrap_or_default())
+        let config = shown.remove(&service.id).unwrap_or_default();
+        ServiceView::of_owner(state, tenant, service, config)
     };
     found.into_iter().map(view).collect()
 }
@@ -34,7 +35,8 @@ pub(super) async fn matching(state: &Shared, tenant: &TenantId, filter: &Service
 /// A service of the owner, if there is such.
 pub(super) async fn find(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Option<ServiceView> {
     let service = definition(state, tenant, scheme, id)?;
-    Some(ServiceView::of_owner(state, tenant, service, shown(state).await.remove(id).unwrap_or_default()))
+    let config = shown(state).await.remove(id).unwrap_or_default();
+    Some(ServiceView::of_owner(state, tenant, service, config))
 }
 
 /// Refuses to go on without such a service, wherever it is configured.
