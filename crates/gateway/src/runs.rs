@@ -46,7 +46,7 @@ impl Gateway {
     /// # Errors
     /// Those of `find_run`, and `RateLimited`.
     pub async fn look_at_run(&self, cx: &Context, id: &RunId) -> Result<(Run, Vec<RunQuestion>)> {
-        let _permit = self.admit_about_runs(cx)?;
+        let _permit = self.admit(cx)?;
         let (runs, run) = self.runs_with(cx, id).await?;
         let asked = match run.result {
             None => runs.questions(cx, id).await?,
@@ -66,7 +66,7 @@ impl Gateway {
         id: &RunId,
         is_wanted: impl Fn(&RunQuestion) -> bool,
     ) -> Result<(Run, Vec<RunQuestion>)> {
-        let _permit = self.admit_about_runs(cx)?;
+        let _permit = self.admit(cx)?;
         loop {
             let (runs, run) = self.runs_with(cx, id).await?;
             let mut asked = match run.result {
@@ -90,7 +90,7 @@ impl Gateway {
     /// # Errors
     /// Those of `look_at_run`.
     pub async fn cancel_run(&self, cx: &Context, id: &RunId) -> Result<()> {
-        let _permit = self.admit_about_runs(cx)?;
+        let _permit = self.admit(cx)?;
         let (runs, _) = self.runs_with(cx, id).await?;
         runs.cancel(&cx.tenant, id).await
     }
@@ -106,13 +106,17 @@ impl Gateway {
         question: &str,
         answer: RunAnswer,
     ) -> Result<()> {
-        let _permit = self.admit_about_runs(cx)?;
+        let _permit = self.admit(cx)?;
         let (runs, _) = self.runs_with(cx, id).await?;
         runs.answer(cx, id, question, answer).await
     }
 
-    /// What is asked about runs at a door that is no tool has the limits of calls, or polling would have none.
-    fn admit_about_runs(&self, cx: &Context) -> Result<Permit> {
+    /// What is asked at a door and is no call of a tool, about runs or for news of resources, has the limits of calls:
+    /// polling would have none. The permit counts until it is dropped.
+    ///
+    /// # Errors
+    /// `RateLimited`.
+    pub fn admit(&self, cx: &Context) -> Result<Permit> {
         let tenant = self.catalog.tenant(&cx.tenant).and_then(|tenant| tenant.limiter.clone());
         self.policy.admit_within_limits(cx, tenant)
     }

@@ -160,6 +160,12 @@ pub fn matches(header: &str, told: Option<&str>, body: Option<&str>) -> Result<(
     }
 }
 
+/// The refusal of a header that is there more than once: of its values, each reader takes another.
+#[must_use]
+pub fn twice(header: &str) -> RpcError {
+    RpcError::new(-32020, format!("the header {header} is there twice; send it once"))
+}
+
 /// The text of a header that had to be encoded.
 fn plain_text(header: &str) -> Option<String> {
     let encoded = header.strip_prefix("=?base64?")?.strip_suffix("?=")?;

@@ -111,6 +111,37 @@ async fn services_are_told_of_a_cancel_of_2026_07_28_on_stdio() {
     cancelled_at_stdio("2026-07-28", META).await;
 }
 
+/// A request that was repeated with what a service had asked for is the one that its client cancels, and hears of.
+#[test]
+fn a_request_that_goes_on_with_its_input_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    let wide = json!(["--wide", &journal, " "]);
+    let mut client = Pipe::start(&json!({ "s": { "command": example("mcp_test_server"), "args": wide } }));
+    let call = |id: &str, more: Value| {
+        let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": id,
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} } });
+        let mut params = json!({ "name": "s__dawdle", "arguments": {}, "_meta": meta });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+    };
+    client.send(&call("first", json!({})));
+    let asked: Value = serde_json::from_str(&client.next()).unwrap();
+    let state = &asked["result"]["requestState"];
+    assert!(state.is_string(), "{asked}");
+    let answer = json!({ "question": { "action": "accept", "content": {} } });
+    client.send(&call("second", json!({ "requestState": state, "inputResponses": answer })));
+    let progress: Value = serde_json::from_str(&client.next()).unwrap();
+    assert_eq!(progress["params"]["progressToken"], "second", "{progress}");
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"second"}}"#);
+    let begun = Instant::now();
+    while !std::fs::read_to_string(&journal).unwrap_or_default().contains("notifications/cancelled") {
+        assert!(begun.elapsed() < PATIENCE, "the service was not told");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(client.next_within(WHILE), None, "a cancelled call has no answer");
+}
+
 /// The gateway over HTTP.
 async fn gateway(services: &Services) -> (process::Server, Database) {
     let database = Database::create(Backend::Sqlite).await;

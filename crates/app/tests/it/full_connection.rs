@@ -21,8 +21,8 @@ async fn answer(socket: &mut ws::Client) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refuses_the_request_that_is_one_too_many_and_reads_on() {
+/// A gateway with a service that never answers, and a client that has said hello.
+async fn client_of_what_never_answers() -> (TestApp, ws::Client) {
     let app = TestApp::start(Backend::Sqlite).await;
     let config = json!({ "command": example("mcp_test_server") });
     app.service(json!({ "type": "mcp", "id": "s", "config": config })).await;
@@ -32,6 +32,12 @@ async fn refuses_the_request_that_is_one_too_many_and_reads_on() {
     let hello = json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     socket.send(request(0, "initialize", &hello)).await;
     assert_eq!(answer(&mut socket).await["id"], 0);
+    (app, socket)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refuses_the_request_that_is_one_too_many_and_reads_on() {
+    let (_app, mut socket) = client_of_what_never_answers().await;
     for id in 1..=MAX_PENDING {
         socket.send(never(id)).await;
     }
@@ -51,4 +57,26 @@ async fn refuses_the_request_that_is_one_too_many_and_reads_on() {
         answer(&mut socket).await["result"] == json!({})
     })
     .await;
+}
+
+/// Each request of a batch takes a place of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_in_batches_are_counted_one_by_one() {
+    const BATCH: u64 = 100;
+    let (_app, mut socket) = client_of_what_never_answers().await;
+    let batch = |number: u64| {
+        let calls: Vec<_> = (1..=BATCH).map(|id| never(number * BATCH + id)).collect();
+        format!("[{}]", calls.join(","))
+    };
+    for number in 0..=MAX_PENDING / BATCH {
+        socket.send(batch(number)).await;
+    }
+    let refused = answer(&mut socket).await;
+    assert_eq!(refused.as_array().unwrap().len(), 100, "the last one of them is too much");
+    assert!(refused[0]["error"]["message"].as_str().unwrap().contains("1024 requests"), "{refused}");
+    for id in 1..=MAX_PENDING % BATCH {
+        socket.send(never(100_000 + id)).await;
+    }
+    socket.send(request(6000, "ping", &json!({}))).await;
+    assert_eq!(answer(&mut socket).await["error"]["code"], -32603, "no place is left");
 }

@@ -1,6 +1,6 @@
 //! The tenant's MCP door over HTTP, as a strict client meets it.
 
-use crate::setup::{PATIENCE, crm};
+use crate::setup::{PATIENCE, audited, crm};
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::client::{send, send_json};
@@ -255,4 +255,39 @@ async fn the_header_and_the_body_name_the_same_whatever_stands_beside_it() {
     assert!(upstream.requests().is_empty(), "nothing was called");
     ask("tools/call", Some("crm__ping"), r#""name":"crm__ping","uri":5,"arguments":{}"#).await.is(200);
     assert_eq!(upstream.requests().len(), 1);
+}
+
+/// Of two headers with one name another program may read the other one: whoever sends both is refused.
+#[tokio::test]
+async fn a_header_that_is_there_twice_is_refused() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(crm(&upstream)).await;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"crm__ping","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    for (name, value) in
+        [("mcp-name", "crm__fail"), ("mcp-method", "tools/list"), ("mcp-protocol-version", "2025-11-25")]
+    {
+        let request = app.request(Method::POST, "/mcp").header("accept", ACCEPT);
+        let request = request.header("mcp-protocol-version", "2026-07-28");
+        let request = request.header("mcp-method", "tools/call").header("mcp-name", "crm__ping");
+        let request = request.header(name, value).header("content-type", "application/json");
+        let reply = send(request.body(body)).await.is(400);
+        assert_eq!(reply.body["error"]["code"], -32020, "{name}: {}", reply.text);
+        assert!(reply.text.contains(name) && reply.text.contains("twice"), "{}", reply.text);
+    }
+    assert!(upstream.requests().is_empty(), "nothing was called");
+}
+
+/// A prompt's arguments that nobody can read the same way are refused, and on record.
+#[tokio::test]
+async fn a_prompt_that_is_refused_for_its_arguments_is_on_record() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let session = Session::open(&app, "2025-11-25").await;
+    let ask = r#"{"jsonrpc":"2.0","id":7,"method":"prompts/get","params":{"name":"p","arguments":{"a":"1","a":"2"}}}"#;
+    let request = app.request(Method::POST, "/mcp").header("accept", ACCEPT);
+    let request = request.header("mcp-session-id", &session.id).header("content-type", "application/json");
+    let reply = send(request.body(ask)).await.is(200);
+    assert!(reply.body["error"]["message"].as_str().unwrap().contains("twice"), "{}", reply.text);
+    let records = audited(&app, "tool=p", 1).await;
+    assert_eq!(records[0]["status"], "refused", "{records:?}");
 }

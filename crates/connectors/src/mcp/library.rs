@@ -3,6 +3,7 @@
 use super::client::{ReconnectingClient, Repeat};
 use super::pages::{self, MAX_ITEMS};
 use super::questions::{Params, converse};
+use super::watched::Watched;
 use super::{Mcp, listen};
 use async_trait::async_trait;
 use mcp::Era;
@@ -78,15 +79,14 @@ impl Library for Mcp {
         let client = self.clients.suiting(cx).await;
         let era = client.server(cx).await?.version.era();
         client.watched().add(uri)?;
-        let watching = match era {
-            Era::Legacy => listen::subscribe(cx, client, uri).await,
+        let mut watching = Watching { watched: client.watched(), uri, is_kept: false };
+        match era {
+            Era::Legacy => listen::subscribe(cx, client, uri).await?,
             // The stream of notifications is opened anew with it.
-            Era::Modern => listen::wait_for_stream(cx, client, uri).await,
-        };
-        if watching.is_err() {
-            client.watched().remove(uri);
+            Era::Modern => listen::wait_for_stream(cx, client, uri).await?,
         }
-        watching
+        watching.is_kept = true;
+        Ok(())
     }
 
     fn unwatch(&self, uri: &str) {
@@ -99,6 +99,21 @@ impl Library for Mcp {
 
     fn updates(&self) -> broadcast::Receiver<Update> {
         self.clients.main.watched().updates()
+    }
+}
+
+/// A resource that is to be watched: whoever waits for that may go away.
+struct Watching<'a> {
+    watched: &'a Watched,
+    uri: &'a str,
+    is_kept: bool,
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.watched.remove(self.uri);
+        }
     }
 }
 
@@ -136,4 +151,19 @@ async fn items(
     })
     .await?;
     Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_goes_away_while_a_watch_begins_leaves_none() {
+        let watched = Watched::default();
+        for is_kept in [false, true] {
+            watched.add("memo://a").unwrap();
+            drop(Watching { watched: &watched, uri: "memo://a", is_kept });
+            assert_eq!(watched.has("memo://a"), is_kept);
+        }
+    }
 }

@@ -21,7 +21,7 @@ use mcp::{RpcError, Version, envelope};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyClient, SearchMode, TenantId};
@@ -83,7 +83,9 @@ pub(super) struct Connection {
     session: Mutex<Arc<OpenSession>>,
     /// The session was agreed on in a handshake.
     is_initialized: AtomicBool,
-    /// One for each request, and one for the notifications that belong to none.
+    /// For as many requests as may be pending.
+    room: Arc<Semaphore>,
+    /// One for each request or batch, and one for the notifications that belong to none.
     tasks: TaskTracker,
     /// Fires when the client has closed its input.
     input_closed: CancellationToken,
@@ -107,6 +109,7 @@ impl Connection {
             tx,
             session: Mutex::new(Arc::new(OpenSession::of_connection(Version::LATEST_LEGACY, None))),
             is_initialized: AtomicBool::new(false),
+            room: Arc::new(Semaphore::new(MAX_PENDING)),
             tasks: TaskTracker::new(),
             input_closed: CancellationToken::new(),
         });
@@ -167,32 +170,38 @@ impl Connection {
             Received::Refused(refusal) => self.send(refusal.response()).await,
             Received::Message(Handled::Initialize(handshake)) => self.initialize(handshake).await,
             // What comes behind it is read all the same: it may cancel some of them.
-            Received::Message(Handled::Request(accepted)) if self.is_full() => {
-                self.send(too_many(&accepted).response()).await;
-            }
-            Received::Message(Handled::Request(accepted)) => {
-                self.write(async move { Responses::One(accepted.respond().await) });
-            }
+            Received::Message(Handled::Request(accepted)) => match self.room_for(1) {
+                Some(room) => self.write(room, async move { Responses::One(accepted.respond().await) }),
+                None => self.send(too_many(&accepted).response()).await,
+            },
             Received::Batch(mut entries) => {
-                if self.is_full() {
+                let count = entries.iter().filter(|entry| matches!(entry, BatchEntry::Request(_))).count();
+                let room = self.room_for(count);
+                if room.is_none() {
                     entries.iter_mut().for_each(refuse);
                 }
-                self.write(async move { Responses::Batch(Batch::new(entries)) });
+                self.write(room, async move { Responses::Batch(Batch::new(entries)) });
             }
         }
         true
     }
 
-    /// As many requests are pending as may be; one task more notifies.
-    fn is_full(&self) -> bool {
-        self.tasks.len() > MAX_PENDING
+    /// Room for so many requests until they are answered, if there is any.
+    fn room_for(&self, count: usize) -> Option<OwnedSemaphorePermit> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        self.room.clone().try_acquire_many_owned(count).ok()
     }
 
     /// Sends what comes of requests, in a task of its own.
-    fn write(self: &Arc<Self>, responses: impl Future<Output = Responses> + Send + 'static) {
+    fn write(
+        self: &Arc<Self>,
+        room: impl Send + 'static,
+        responses: impl Future<Output = Responses> + Send + 'static,
+    ) {
         let connection = self.clone();
         // Boxed, so that the task moves a pointer and not all that a request may need.
         drop(self.tasks.spawn(Box::pin(async move {
+            let _room = room;
             let responses = responses.await;
             match responses.subscription() {
                 None => connection.send_all(responses).await,

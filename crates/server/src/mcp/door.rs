@@ -6,8 +6,9 @@ use super::pending::PendingRequests;
 use super::request::{Initialize, ServiceRequest};
 use super::server_requests::ServerRequests;
 use super::startup::Startup;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::{Subscriber, Subscriptions};
 use super::{Answered, lists};
+use gateway::policy::Permit;
 use gateway::{Gateway, ListKind};
 use mcp::modern::Cache;
 use mcp::{Era, RpcError, Version};
@@ -103,6 +104,7 @@ impl Door {
 
     /// Subscribes a session to a resource.
     pub(super) async fn subscribe(&self, cx: &Context, session: &str, uri: String) -> Answered<String> {
+        let _permit = self.admit(cx)?;
         let watch = self.gateway.watch(cx, &uri).await;
         let watch = watch.map_err(|error| match error.reason() {
             // It was asked for something that it has said nothing of; the uri is not to blame.
@@ -112,8 +114,14 @@ impl Door {
             ),
             _ => RpcError::invalid_params(error.in_words()),
         })?;
-        self.subscriptions.add(session, uri, watch)?;
+        let by = Subscriber { session, tenant: &cx.tenant, caller: &cx.caller.identity };
+        self.subscriptions.add(by, uri, watch)?;
         Ok("{}".to_owned())
+    }
+
+    /// Lets in what asks to be told of resources, within the limits of calls.
+    pub(super) fn admit(&self, cx: &Context) -> Answered<Permit> {
+        self.gateway.admit(cx).map_err(|error| RpcError::new(-32603, error.in_words()))
     }
 
     /// Ends a subscription; there need not be one.

@@ -5,6 +5,7 @@
 
 use super::client::InputRequest;
 use super::running::RunningRequest;
+use super::server_requests::has_room;
 use super::{Answered, outcome};
 use mcp::RpcError;
 use serde_json::value::RawValue;
@@ -41,7 +42,7 @@ impl InputRequired {
         let mut waiting = self.waiting();
         // Work that has ended, by its deadline for example, is not waited for.
         waiting.retain(|_, waiting| !waiting.running.is_over());
-        if waiting.len() >= MAX_WAITING {
+        if !has_room(waiting.len(), MAX_WAITING, owner, || waiting.values().map(|waiting| &*waiting.owner)) {
             return Err(RpcError::new(-32603, "too many requests wait for answers; try again later"));
         }
         waiting.insert(state, Waiting { owner: owner.to_owned(), running, input });

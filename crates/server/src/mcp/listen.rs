@@ -38,6 +38,8 @@ impl Listening {
             return Err(RpcError::invalid_params(message));
         }
         let (mut watches, mut watched) = (Vec::new(), Vec::new());
+        let is_asking = !filter.resource_subscriptions.is_empty();
+        let _permit = is_asking.then(|| door.admit(&cx)).transpose()?;
         for uri in std::mem::take(&mut filter.resource_subscriptions) {
             if let Ok(watch) = door.gateway.watch(&cx, &uri).await {
                 watches.push(watch);

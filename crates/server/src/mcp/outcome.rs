@@ -232,8 +232,7 @@ mod tests {
     fn a_failure_carries_what_programs_decide_by() {
         let error = || {
             tool::Error::upstream("the service answered RESOURCE_EXHAUSTED")
-                .with_service_code("RESOURCE_EXHAUSTED")
-                .with("grpc_status", "RESOURCE_EXHAUSTED")
+                .with_grpc_status("RESOURCE_EXHAUSTED")
                 .with_retry_after(std::time::Duration::from_millis(1500))
                 .of_service("loyalty")
         };

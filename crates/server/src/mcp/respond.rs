@@ -144,7 +144,7 @@ impl Requester {
         let state = match door.input_required.resume(&owner, &subject, request.extras_mut()) {
             Some(Resumed::Again(result)) => Ok(result).into(),
             Some(Resumed::Refused(error)) => Err(error).into(),
-            Some(Resumed::Running(running)) => State::Running(*running),
+            Some(Resumed::Running(running)) => State::Running(running.taken_up(&cancel, wanted)),
             None => {
                 let events = wanted.listen(&mut cx);
                 let goes_on_as = match &self.capabilities {
@@ -169,7 +169,18 @@ impl Requester {
                         async move { service.answer(&cx, version, goes_on_as, request).await },
                     );
                 let ended = None;
-                State::Running(RunningRequest { work, ended, events, for_client, wanted, subject, gone })
+                let (cancel, taken_up_by) = (cancel.clone(), None);
+                State::Running(RunningRequest {
+                    work,
+                    ended,
+                    events,
+                    for_client,
+                    wanted,
+                    subject,
+                    cancel,
+                    taken_up_by,
+                    gone,
+                })
             }
         };
         Response { id, door, owner, cancel, pending, state }

@@ -6,7 +6,7 @@ use super::wanted::WantedNotifications;
 use crate::finish::Finish;
 use mcp::RpcError;
 use tokio::sync::mpsc;
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tool::{Event, EventReceiver};
 
 /// What comes next.
@@ -29,6 +29,10 @@ pub(super) struct RunningRequest {
     pub(super) wanted: WantedNotifications,
     /// What is asked for, to be compared when it is asked again.
     pub(super) subject: String,
+    /// Cancels the work.
+    pub(super) cancel: CancellationToken,
+    /// The request that has taken it up again: whoever cancels that means the work.
+    pub(super) taken_up_by: Option<CancellationToken>,
     /// Cancels the work when nobody waits for its result any more.
     #[expect(dead_code, reason = "does its work when it is dropped")]
     pub(super) gone: Option<DropGuard>,
@@ -67,12 +71,23 @@ impl RunningRequest {
                     ForClient::Message(message) => Next::Message(message),
                     ForClient::Input(input) => Next::InputRequired(input),
                 },
+                () = cancelled(self.taken_up_by.as_ref()) => {
+                    self.cancel.cancel();
+                    self.taken_up_by = None;
+                }
                 ended = &mut self.work => {
                     let mistake = |_| Err(RpcError::new(-32603, "the call ended in a mistake of ours"));
                     self.ended = Some(ended.unwrap_or_else(mistake));
                 }
             }
         }
+    }
+
+    /// Goes on for a request that repeats the one which began it: as that wants to be told, and until that is cancelled.
+    pub(super) fn taken_up(mut self, by: &CancellationToken, wanted: WantedNotifications) -> Self {
+        self.taken_up_by = Some(by.clone());
+        self.wanted = wanted;
+        self
     }
 
     /// Nothing is worked on any more.
@@ -84,6 +99,13 @@ impl RunningRequest {
 async fn next_event(events: &mut Option<EventReceiver>) -> Event {
     match events {
         Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn cancelled(request: Option<&CancellationToken>) {
+    match request {
+        Some(request) => request.cancelled().await,
         None => std::future::pending().await,
     }
 }

@@ -39,6 +39,22 @@ impl Drop for Forget {
 
 type Expected = (String, oneshot::Receiver<Result<Box<RawValue>>>, Forget);
 
+/// Whether one more may wait. Where it gets crowded no tenant, which the name of an owner begins with, has more than its
+/// share: nobody keeps the others from being asked.
+pub(super) fn has_room<'a, I: Iterator<Item = &'a str>>(
+    count: usize,
+    most: usize,
+    owner: &str,
+    owners: impl FnOnce() -> I,
+) -> bool {
+    if count < most / 2 {
+        return true;
+    }
+    let tenant_of = |owner: &'a str| owner.split('/').next();
+    let tenant = owner.split('/').next();
+    count < most && owners().filter(|owner| tenant_of(owner) == tenant).count() < most / 10
+}
+
 impl ServerRequests {
     fn pending(&self) -> MutexGuard<'_, HashMap<String, Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,7 +70,7 @@ impl ServerRequests {
                 "the client has closed its end of the connection and cannot answer",
             ));
         }
-        if pending.len() >= MAX_PENDING {
+        if !has_room(pending.len(), MAX_PENDING, owner, || pending.values().map(|pending| &*pending.owner)) {
             return Err(Error::rate_limited("too many questions wait for answers"));
         }
         pending.insert(id.clone(), Pending { owner: owner.to_owned(), response });
@@ -87,5 +103,31 @@ impl ServerRequests {
         };
         // Whoever has stopped waiting does not need it.
         let _ = request.response.send(response);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_tenant_leaves_room_for_the_others() {
+        let requests = Arc::new(ServerRequests::default());
+        let fill = |owner: &str| {
+            let mut held = Vec::new();
+            while let Ok(expected) = requests.expect(owner) {
+                held.push(expected);
+            }
+            held
+        };
+        let of_one = fill("one/key/door/");
+        assert_eq!(of_one.len(), MAX_PENDING / 2);
+        assert!(requests.expect("one/another_key/door/").is_err());
+        let of_two = fill("two/key/door/");
+        assert_eq!(of_two.len(), MAX_PENDING / 10);
+        let others: Vec<_> = (0..10).map(|tenant| fill(&format!("{tenant}/key/"))).collect();
+        assert_eq!(others.iter().map(Vec::len).sum::<usize>(), MAX_PENDING / 10 * 4, "all together");
+        drop(of_one);
+        assert!(requests.expect("one/key/door/").is_ok());
     }
 }

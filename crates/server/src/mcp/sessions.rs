@@ -65,10 +65,13 @@ impl Sessions {
         }
         let session = Arc::new(OpenSession::new(self.sealer.open(token)?, token));
         if opened.len() >= MAX_OPENED {
+            // Streams that are open go on hearing of what is asked of their session.
+            opened.retain(|_, session| Arc::strong_count(session) > 1);
+        }
+        if opened.len() >= MAX_OPENED {
             opened.clear();
         }
-        opened.insert(token.into(), session.clone());
-        Some(session)
+        Some(opened.get_or_insert(token.into(), session).clone())
     }
 }
 
@@ -88,10 +91,16 @@ mod tests {
             assert_eq!(sessions.open(&first).unwrap().session.owner, "0");
         }
         assert!(sessions.open(&first[1..]).is_none());
+        let of_a_stream = sessions.open(&token(usize::MAX)).unwrap();
         for owner in 1..=MAX_OPENED + 10 {
             assert_eq!(sessions.open(&token(owner)).unwrap().session.owner, owner.to_string());
             assert!(sessions.opened.len() <= MAX_OPENED);
         }
         assert_eq!(sessions.open(&first).unwrap().session.owner, "0");
+        let again = sessions.open(&of_a_stream.token).unwrap();
+        assert!(
+            Arc::ptr_eq(&again, &of_a_stream),
+            "a stream that is open hears of what is asked of its session"
+        );
     }
 }

@@ -5,39 +5,59 @@ use mcp::RpcError;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use tool::{Identity, TenantId};
 
-/// More sessions than that make the oldest ones forget.
+/// More sessions than that make the oldest one forget, of the tenant that has the most.
 const MAX_SESSIONS: usize = 10_000;
 /// Resources of one session.
 const MAX_URIS: usize = 1000;
+/// More resources of one caller than that make its oldest sessions forget: sessions over HTTP end without a word.
+const MAX_URIS_OF_CALLER: usize = 2 * MAX_URIS;
+
+/// Who subscribes.
+#[derive(Clone, Copy)]
+pub(super) struct Subscriber<'a> {
+    /// The token of the session.
+    pub(super) session: &'a str,
+    pub(super) tenant: &'a TenantId,
+    pub(super) caller: &'a Identity,
+}
+
+type Sessions = HashMap<String, SessionSubscriptions>;
 
 /// The subscriptions, by session.
 #[derive(Default)]
-pub(super) struct Subscriptions(Mutex<HashMap<String, SessionSubscriptions>>);
+pub(super) struct Subscriptions(Mutex<Sessions>);
 
 struct SessionSubscriptions {
     since: Instant,
+    tenant: TenantId,
+    caller: Identity,
     uris: HashMap<String, Watch>,
 }
 
 impl Subscriptions {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, SessionSubscriptions>> {
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a subscription of a session.
-    pub(super) fn add(&self, session: &str, uri: String, watch: Watch) -> super::Answered<()> {
+    pub(super) fn add(&self, by: Subscriber<'_>, uri: String, watch: Watch) -> super::Answered<()> {
         let mut sessions = self.sessions();
-        if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(session) {
-            let oldest = sessions.iter().min_by_key(|(_, of)| of.since).map(|(name, _)| name.clone());
-            oldest.and_then(|oldest| sessions.remove(&oldest));
+        if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(by.session) {
+            make_room(&mut sessions);
         }
-        let of = sessions.entry(session.to_owned());
-        let of = of.or_insert_with(|| SessionSubscriptions { since: Instant::now(), uris: HashMap::new() });
+        let of = sessions.entry(by.session.to_owned()).or_insert_with(|| SessionSubscriptions {
+            since: Instant::now(),
+            tenant: by.tenant.clone(),
+            caller: by.caller.clone(),
+            uris: HashMap::new(),
+        });
         if of.uris.len() >= MAX_URIS && !of.uris.contains_key(&uri) {
             return Err(RpcError::invalid_params(format!("a session can watch {MAX_URIS} resources")));
         }
         of.uris.insert(uri, watch);
+        forget_oldest_of(&mut sessions, by);
         Ok(())
     }
 
@@ -54,5 +74,31 @@ impl Subscriptions {
     /// The session has subscribed to the resource.
     pub(super) fn has(&self, session: &str, uri: &str) -> bool {
         self.sessions().get(session).is_some_and(|of| of.uris.contains_key(uri))
+    }
+}
+
+/// The tenant with the most sessions gives up its oldest one.
+fn make_room(sessions: &mut Sessions) {
+    let mut counts: HashMap<&TenantId, usize> = HashMap::new();
+    for of in sessions.values() {
+        *counts.entry(&of.tenant).or_default() += 1;
+    }
+    let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(tenant, _)| tenant.clone());
+    forget_oldest(sessions, |of| Some(&of.tenant) == largest.as_ref());
+}
+
+fn forget_oldest_of(sessions: &mut Sessions, by: Subscriber<'_>) {
+    let is_theirs = |of: &SessionSubscriptions| of.caller == *by.caller && of.tenant == *by.tenant;
+    while sessions.values().filter(|of| is_theirs(of)).map(|of| of.uris.len()).sum::<usize>()
+        > MAX_URIS_OF_CALLER
+    {
+        forget_oldest(sessions, is_theirs);
+    }
+}
+
+fn forget_oldest(sessions: &mut Sessions, is_meant: impl Fn(&SessionSubscriptions) -> bool) {
+    let oldest = sessions.iter().filter(|(_, of)| is_meant(of)).min_by_key(|(_, of)| of.since);
+    if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+        sessions.remove(&oldest);
     }
 }

@@ -6,6 +6,7 @@
 //! | the tool `refuse` | an error whose `data` is its params |
 //! | the tool `tell` | a log entry with its params, then a result |
 //! | the tool `ask` | a question to the program, then what was answered |
+//! | the tool `dawdle` | a question to the program, then how far it is, and never an answer |
 //! | a prompt `say`, a resource `test:say`, completions | their params |
 
 use super::reply;
@@ -19,13 +20,15 @@ pub struct Wide {
     space: String,
     /// The call that waits for the answer to its question.
     waiting: Option<Value>,
+    /// What the one that will never answer calls its progress.
+    progress: Option<Value>,
 }
 
 impl Wide {
     /// A server with this between the words of what it says.
     #[must_use]
     pub fn new(space: &str) -> Self {
-        Self { space: space.to_owned(), waiting: None }
+        Self { space: space.to_owned(), waiting: None, progress: None }
     }
 
     /// What it says to a message; nothing to what is none.
@@ -36,9 +39,15 @@ impl Wide {
         let (id, method) = (value("id").unwrap_or_default(), value("method"));
         let params = fields.get("params").map_or("{}", RawValue::get);
         let said = match method.as_ref().and_then(Value::as_str) {
-            None => match self.waiting.take() {
-                Some(id) => vec![reply(&id, &Ok(content(line)))],
-                None => Vec::new(),
+            None => match (self.waiting.take(), self.progress.take()) {
+                (Some(id), _) => vec![reply(&id, &Ok(content(line)))],
+                (None, Some(token)) => {
+                    let params = json!({ "progressToken": token, "progress": 1 });
+                    let note =
+                        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+                    vec![note.to_string()]
+                }
+                (None, None) => Vec::new(),
             },
             Some(_) if id.is_null() => Vec::new(),
             Some("tools/call") => self.call(&id, params),
@@ -48,8 +57,8 @@ impl Wide {
     }
 
     fn call(&mut self, id: &Value, params: &str) -> Vec<String> {
-        let name = serde_json::from_str::<Value>(params).unwrap_or_default()["name"].clone();
-        match name.as_str().unwrap_or_default() {
+        let read = serde_json::from_str::<Value>(params).unwrap_or_default();
+        match read["name"].as_str().unwrap_or_default() {
             "refuse" => {
                 let error = format!(r#"{{"code":-31000,"message":"no","data":{params}}}"#);
                 vec![reply(id, &Err(error))]
@@ -60,8 +69,11 @@ impl Wide {
                     format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{entry}}}"#);
                 vec![note, reply(id, &Ok(content(params)))]
             }
-            "ask" => {
-                self.waiting = Some(id.clone());
+            name @ ("ask" | "dawdle") => {
+                match name {
+                    "ask" => self.waiting = Some(id.clone()),
+                    _ => self.progress = Some(read["_meta"]["progressToken"].clone()),
+                }
                 let asked =
                     json!({ "message": "which?", "requestedSchema": { "type": "object", "properties": {} } });
                 let asked =
@@ -82,7 +94,7 @@ fn answer(method: &str, params: &str) -> Result<String, String> {
         }),
         "ping" | "logging/setLevel" => json!({}),
         "tools/list" => {
-            let tools = ["ask", "refuse", "say", "tell"];
+            let tools = ["ask", "dawdle", "refuse", "say", "tell"];
             let tools =
                 tools.map(|name| json!({ "name": name, "description": "a\u{2028}b", "inputSchema": { "type": "object" } }));
             json!({ "tools": tools })

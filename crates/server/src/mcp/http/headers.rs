@@ -21,6 +21,8 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// What the names of headers with parameters begin with.
+const PARAM: &str = "mcp-param-";
 /// Browsers say with it what kind of page makes them ask.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -79,6 +81,14 @@ impl<'a> Headers<'a> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
+    /// Whoever stands between the client and us may have read the other one.
+    fn check_once(self, name: &HeaderName) -> Answered<()> {
+        match self.headers.get_all(name).iter().nth(1) {
+            None => Ok(()),
+            Some(_) => Err(modern::twice(name.as_str())),
+        }
+    }
+
     /// The request is one without a handshake, or means to be. `version` is that of its body.
     pub(in crate::mcp) fn are_modern(self, version: Option<&str>) -> bool {
         version.is_some() || self.get(VERSION).is_some_and(|version| Version::find(version).is_none())
@@ -102,6 +112,7 @@ impl<'a> Headers<'a> {
         method: &str,
         params: Option<&RawValue>,
     ) -> Answered<Version> {
+        [&VERSION, &METHOD, &NAME].into_iter().try_for_each(|name| self.check_once(name))?;
         let told =
             modern::Headers { version: self.get(VERSION), method: self.get(METHOD), name: self.get(NAME) };
         told.check(meta, method, params)?;
@@ -121,6 +132,9 @@ impl<'a> Headers<'a> {
         // What cannot be compared is not passed on as if it had been.
         let unreadable = |error: tool::Error| RpcError::invalid_params(format!("Invalid params: {error}"));
         let arguments = arguments.as_value().map_err(unreadable)?;
+        for name in self.headers.keys().filter(|name| name.as_str().starts_with(PARAM)) {
+            self.check_once(name)?;
+        }
         params.check(arguments, |name| self.get(name))
     }
 
