@@ -40,7 +40,10 @@ async fn a_client_in_typescript_can_be_generated() {
         const key: components["schemas"]["KeyCreate"] = { name: "ci", role: "manager", scopes: ["read"] };
         const refused = (problem: components["schemas"]["Problem"]): boolean => problem.code === "NOT_FOUND";
         const bound = (page: components["schemas"]["Page_BoundTool"]): boolean[] => page.items.map((tool) => tool.binding_status);
-        export { key, refused, bound };"#,
+        const call: components["schemas"]["CallByUri"] = { uri: "api://crm/ping", arguments: { id: 1, more: { a: [] } } };
+        const service: components["schemas"]["ServiceCreate"] = { type: "api", id: "crm", config: { base_url: "x" }, tools: [{ id: "a" }] };
+        const tool: components["schemas"]["ToolChange"] = { description: "x", version: 2 };
+        export { key, refused, bound, call, service, tool };"#,
     )
     .unwrap();
     let mut check = Command::from(process::sheltered(bin.join("tsc")));

@@ -1,5 +1,6 @@
 //! The OpenAPI document, and the page to browse it.
 
+pub(super) mod bodies;
 mod rules;
 
 use crate::Shared;

@@ -47,6 +47,7 @@ pub(super) fn complete(mut document: Value) -> Value {
         mark_times(schema);
     }
     name_ranges(&mut document);
+    open_objects(&mut document);
     let responses: Map<_, _> =
         REFUSALS.iter().map(|refusal| (refusal.1.to_owned(), response(refusal))).collect();
     document["components"]["responses"] = responses.into();
@@ -133,6 +134,26 @@ fn name_ranges(value: &mut Value) {
             fields.values_mut().for_each(name_ranges);
         }
         Value::Array(items) => items.iter_mut().for_each(name_ranges),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Says of an object with fields of any name that it has them: generators make one without a field of it otherwise.
+fn open_objects(value: &mut Value) {
+    const CLOSED_BY: [&str; 5] = ["properties", "additionalProperties", "allOf", "oneOf", "anyOf"];
+    match value {
+        Value::Object(fields) => {
+            let kind = fields.get("type");
+            let is_object = kind.is_some_and(|kind| {
+                kind == "object"
+                    || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "object"))
+            });
+            if is_object && !CLOSED_BY.iter().any(|word| fields.contains_key(*word)) {
+                fields.insert("additionalProperties".into(), true.into());
+            }
+            fields.values_mut().for_each(open_objects);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open_objects),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

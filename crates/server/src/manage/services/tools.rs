@@ -8,6 +8,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
+use crate::manage::openapi::bodies::{ServiceToolChange, ServiceToolDraft};
 use crate::manage::secrets::{AddressChange, Visibility};
 use crate::manage::tools::expected_version;
 use axum::Json as Answer;
@@ -142,7 +143,7 @@ async fn view_of(
 
 /// Adds a tool to a service.
 #[utoipa::path(post, path = "/services/{type}/{id}/tools", tag = "services",
-    params(("type" = String, Path), ("id" = String, Path)), request_body(content = Object),
+    params(("type" = String, Path), ("id" = String, Path)), request_body = ServiceToolDraft,
     responses((status = 201, body = ServiceToolView), (status = 404), (status = 409), (status = 422)))]
 pub(crate) async fn create(
     State(state): State<Shared>,
@@ -172,7 +173,7 @@ pub(crate) async fn create(
 /// Changes the fields of a tool's definition that are given.
 #[utoipa::path(patch, path = "/services/{type}/{id}/tools/{tool}", tag = "services",
     params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)),
-    request_body(content = Object, description = "Any fields of the definition; `version` refuses the change if the service has another by now."),
+    request_body = ServiceToolChange,
     responses((status = 200, body = ServiceToolView), (status = 404), (status = 409), (status = 422)))]
 pub(crate) async fn update(
     State(state): State<Shared>,

@@ -11,6 +11,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
+use crate::manage::openapi::bodies::ToolChange;
 use crate::manage::secrets::Visibility;
 use crate::manage::time;
 use crate::manage::words;
@@ -217,7 +218,7 @@ pub(crate) async fn get(
 
 /// Changes the fields of a tool that are given; `null` takes a field away.
 #[utoipa::path(patch, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
-    request_body(content = Object, description = "Any fields of a tool but its type; `version` refuses the change if the tool has another by now."),
+    request_body = ToolChange,
     responses((status = 200, body = ToolView), (status = 404), (status = 409), (status = 422)))]
 pub(crate) async fn update(
     State(state): State<Shared>,

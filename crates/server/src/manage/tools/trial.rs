@@ -7,6 +7,7 @@ use crate::auth::SignedIn;
 use crate::error::Result;
 use crate::json::{Json, Path};
 use crate::manage::call::{Trace, context, result_of, start};
+use crate::manage::openapi::bodies::ToolDraft;
 use crate::manage::secrets::Visibility;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -34,7 +35,7 @@ pub(crate) struct Validation {
 
 /// Checks a tool without saving it; with a `sample_response` it also shows what becomes of that.
 #[utoipa::path(post, path = "/tools/validate", tag = "tools",
-    request_body(content = Object, description = "What would make a tool; whatever is wrong with it is in the answer."),
+    request_body = ToolDraft,
     responses((status = 200, body = Validation)))]
 pub(crate) async fn validate(
     State(state): State<Shared>,
