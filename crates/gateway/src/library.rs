@@ -110,9 +110,16 @@ impl Gateway {
             _ => Ok(Arguments::default()),
         };
         let target = Target::Name(called);
-        let mut record = Record::begin(cx, &target, &arguments?);
+        let (arguments, refused) = match arguments {
+            Ok(arguments) => (arguments, None),
+            Err(error) => (Arguments::default(), Some(error)),
+        };
+        let mut record = Record::begin(cx, &target, &arguments);
         let mut service = None;
-        let result = self.find_and_get(cx, wanted, extras, &mut service).await;
+        let result = match refused {
+            Some(error) => Err(error),
+            None => self.find_and_get(cx, wanted, extras, &mut service).await,
+        };
         record.served_by(service);
         self.audit.write(record.end_of_reading(&result)).await;
         result

@@ -40,7 +40,7 @@ impl CallError {
             status: error.status(),
             service: error.service().map(str::to_owned),
             service_code: error.service_code().map(str::to_owned),
-            grpc_status: error.context("grpc_status").map(str::to_owned),
+            grpc_status: error.grpc_status().map(str::to_owned),
             retry_after_ms: wait.map(|wait| wait.try_into().unwrap_or(u64::MAX)),
             reason: error.reason().and_then(Reason::code),
         }

@@ -1,6 +1,6 @@
 //! Binding: from what the caller sent to what the tool takes.
 
-use crate::schema::Schema;
+use crate::schema::{MAX_PROBLEMS, Schema};
 use crate::{Arguments, Error, Problem, Result, Tool, Uri, readable};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -92,8 +92,13 @@ impl Rules {
         if schema.accepts(value) {
             return Ok(arguments);
         }
-        let problems = schema.check(value);
-        let problems = self.without_nulls(problems, value);
+        let told = schema.check(value);
+        let is_cut = told.len() >= MAX_PROBLEMS;
+        let mut problems = self.without_nulls(told, value);
+        if problems.is_empty() && is_cut {
+            // So many nulls that what is wrong behind them was not told.
+            problems = schema.check(&self.without_optional_nulls(value));
+        }
         if problems.is_empty() {
             return Ok(arguments);
         }
@@ -113,6 +118,14 @@ impl Rules {
             !(is_null && self.nullable.contains(&problem.path))
         });
         problems
+    }
+
+    fn without_optional_nulls(&self, arguments: &Value) -> Value {
+        let mut rest = arguments.clone();
+        if let Value::Object(rest) = &mut rest {
+            rest.retain(|name, value| !(value.is_null() && self.nullable.contains(name)));
+        }
+        rest
     }
 
     fn with_defaults(&self, arguments: Arguments) -> Result<Arguments> {
@@ -146,6 +159,21 @@ mod tests {
     fn bind_to(tool: &Tool, arguments: &str) -> Result<String> {
         let arguments = Arguments::from_raw(RawValue::from_string(arguments.into()).unwrap())?;
         Rules::of_tool(tool)?.bind(arguments).map(|bound| bound.to_raw().get().to_owned())
+    }
+
+    #[test]
+    fn nulls_hide_nothing_that_is_wrong_behind_them() {
+        let names: Vec<_> = (0..60).map(|number| format!("p{number:02}")).collect();
+        let property = |name: &String| (name.clone(), json!({ "type": "string" }));
+        let schema = json!({ "type": "object", "properties": names.iter().map(property).collect::<serde_json::Map<_, _>>() });
+        let tool = Tool::new("it", "", &schema).unwrap().taking_null(true);
+        let given = |last: &Value| {
+            let nulls = names[..59].iter().map(|name| (name.clone(), Value::Null));
+            let all: serde_json::Map<_, _> = nulls.chain([(names[59].clone(), last.clone())]).collect();
+            bind_to(&tool, &Value::Object(all).to_string())
+        };
+        assert!(given(&json!("text")).is_ok());
+        assert_eq!(given(&json!(5)).unwrap_err().parameter(), Some("p59"));
     }
 
     #[test]

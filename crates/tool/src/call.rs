@@ -2,7 +2,7 @@
 
 use crate::distinct::{self, Unread};
 use crate::uri::Options;
-use crate::{Error, Problem, Result};
+use crate::{Error, Fields, Problem, Result};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::OnceLock;
@@ -127,6 +127,25 @@ impl Arguments {
         Ok(Self { raw, parsed: Value::Object(map).into() })
     }
 
+    /// The same under other names: `name_of` says which, and leaves out what has none. What came stays as it is written.
+    ///
+    /// # Errors
+    /// Those of `as_value`.
+    pub fn renamed(&self, name_of: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let given = self.as_map()?.iter();
+        let map: Map<_, _> =
+            given.filter_map(|(name, value)| Some((name_of(name)?, value.clone()))).collect();
+        let Some(raw) = self.raw.as_ref().filter(|raw| may_lose_digits(raw.get())) else {
+            return Ok(map.into());
+        };
+        let fields: Fields<'_> =
+            serde_json::from_str(raw.get()).map_err(|error| unusable(Unread::Json(error)))?;
+        let named = fields.0.iter().filter_map(|(name, value)| Some((name_of(name)?, value)));
+        let fields = named.map(|(name, value)| format!("{}:{}", Value::from(name), value.get()));
+        let text = format!("{{{}}}", fields.collect::<Vec<_>>().join(","));
+        Ok(Self { raw: RawValue::from_string(text).ok(), parsed: Value::Object(map).into() })
+    }
+
     /// The arguments as JSON text, as they came where nobody changed them.
     #[must_use]
     pub fn to_raw(&self) -> Box<RawValue> {
@@ -208,6 +227,24 @@ mod tests {
         assert_eq!(with("{\"a\":1.10}"), "{\"a\":1.10,\"n\":1}");
         assert_eq!(with("{}"), "{\"n\":1}");
         assert_eq!(with("{\"a\":2}"), "{\"a\":2,\"n\":1}");
+    }
+
+    #[test]
+    fn what_has_another_name_keeps_its_digits() {
+        let other = |text: &str| {
+            let renamed = Arguments::from_raw(raw(text)).unwrap().renamed(|name| match name {
+                "a" => Some("\"b\"".to_owned()),
+                "gone" => None,
+                name => Some(name.to_owned()),
+            });
+            renamed.unwrap().to_raw().get().to_owned()
+        };
+        let long = "123456789012345678901234";
+        assert_eq!(
+            other(&format!("{{\"a\": {long}, \"gone\":1.50,\"c\":[0.10]}}")),
+            format!("{{\"\\\"b\\\"\":{long},\"c\":[0.10]}}")
+        );
+        assert_eq!(other("{\"a\":1,\"gone\":2}"), "{\"\\\"b\\\"\":1}");
     }
 
     #[test]

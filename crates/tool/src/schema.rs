@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// Problems listed at the most, so that a hostile input cannot make an endless answer.
-const MAX_PROBLEMS: usize = 50;
+pub(crate) const MAX_PROBLEMS: usize = 50;
 
 /// A compiled JSON Schema.
 #[derive(Debug)]

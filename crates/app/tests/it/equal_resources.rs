@@ -4,6 +4,8 @@ use crate::pipe::Pipe;
 use crate::setup::{PATIENCE, example};
 use serde_json::{Value, json};
 use std::time::Instant;
+use testkit::mcp::ws;
+use testkit::{Backend, TestApp, eventually};
 
 const OTHERS: &str = "mcp://b/resources/memo://same";
 
@@ -72,4 +74,37 @@ fn a_client_hears_of_the_one_it_watches() {
         // What was on its way when it stopped is passed over.
         while client.next_within(std::time::Duration::from_millis(300)).is_some() {}
     }
+}
+
+/// What was there first keeps its URI: a newer service does not get it by its name.
+#[tokio::test]
+async fn the_older_service_keeps_its_uri() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    for id in ["zzz", "aaa"] {
+        let config = json!({ "command": example("mcp_test_server"), "args": ["--resource", id] });
+        app.service(json!({ "type": "mcp", "id": id, "config": config })).await;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let hello = json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let mut socket = ws::Client::connect(&format!("ws://{}/ws", app.address()), app.key().unwrap()).await;
+    let mut ask = async |method: &str, params: Value| {
+        let id: String = tool::new_id();
+        socket
+            .send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())
+            .await;
+        loop {
+            let answer: Value = serde_json::from_str(&socket.next().await).unwrap();
+            if answer["id"] == id {
+                return answer["result"].clone();
+            }
+        }
+    };
+    ask("initialize", hello).await;
+    eventually("both are listed", PATIENCE, async || {
+        let listed = ask("resources/list", json!({})).await;
+        listed["resources"].as_array().is_some_and(|resources| resources.len() == 2)
+    })
+    .await;
+    let read = ask("resources/read", json!({ "uri": "memo://same" })).await;
+    assert_eq!(read["contents"][0]["text"], "zzz of memo://same", "{read}");
 }

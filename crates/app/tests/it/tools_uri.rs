@@ -11,6 +11,7 @@ on_both_databases! {
     guards_a_service_that_tools_refer_to
     guards_a_services_tool_that_tools_refer_to
     speaks_of_renamed_parameters_by_their_new_names
+    numbers_keep_their_digits_on_their_way_through_a_tool
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
@@ -164,4 +165,23 @@ async fn speaks_of_renamed_parameters_by_their_new_names(backend: Backend) {
         assert!(!reply.text.contains("userId"), "{bad}: {}", reply.text);
     }
     assert!(upstream.requests().is_empty());
+}
+
+async fn numbers_keep_their_digits_on_their_way_through_a_tool(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let parameter = |name: &str, of: &str| json!({ "name": name, "parameter_type": of, "position": "body" });
+    let mut service = crm(&upstream);
+    service["tools"] = json!([{ "id": "pay", "description": "Pays", "method": "POST", "endpoint": "/pay",
+        "parameters": [parameter("amount", "Number"), parameter("account", "Number"), parameter("note", "String")] }]);
+    app.service(service).await;
+    let preset = json!({ "name": "pay", "type": "uri", "description": "Pays", "uri": "api://crm/pay",
+        "arguments": { "note": "x" }, "rename": { "to": "account" } });
+    app.post("tools", preset).await.is(201);
+    let text = r#"{"name":"pay","arguments":{"to":123456789012345678901234,"amount":0.10}}"#;
+    let request = app.request(reqwest::Method::POST, "mcp/tools/call");
+    let request = request.header("content-type", "application/json").body(text);
+    testkit::client::send(request).await.is(200);
+    let sent = upstream.requests()[0].body.clone();
+    assert!(sent.contains(":123456789012345678901234") && sent.contains("\"note\":\"x\""), "{sent}");
 }

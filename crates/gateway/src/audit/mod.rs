@@ -124,10 +124,20 @@ pub struct Entry {
     pub usage: Option<String>,
 }
 
+/// The arguments as they are kept, or how long they are.
+fn kept(arguments: &Arguments) -> Result<Box<RawValue>, usize> {
+    let too_long = |raw: &RawValue| (raw.get().len() > MAX_ARGUMENTS_BYTES).then(|| raw.get().len());
+    // What came as text is measured before it is copied.
+    if let Some(size_bytes) = arguments.raw().and_then(too_long) {
+        return Err(size_bytes);
+    }
+    let raw = arguments.to_raw();
+    too_long(&raw).map_or(Ok(raw), Err)
+}
+
 impl Record {
     /// The call as it came in.
     pub(crate) fn begin(cx: &Context, target: &Target, arguments: &Arguments) -> Box<Self> {
-        let size_bytes = arguments.raw().map_or(0, |raw| raw.get().len());
         Box::new(Self {
             tenant: cx.tenant.clone(),
             caller: cx.caller.clone(),
@@ -143,11 +153,7 @@ impl Record {
                 Target::Name(_) | Target::Trial(_) => Options::default(),
             },
             subject: None,
-            arguments: if size_bytes > MAX_ARGUMENTS_BYTES {
-                Err(size_bytes)
-            } else {
-                Ok(arguments.to_raw())
-            },
+            arguments: kept(arguments),
             has_private_arguments: false,
             at_ms: now_ms(),
             begun: Instant::now(),
@@ -388,4 +394,20 @@ fn status_of(error: &Error) -> Status {
 pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis().try_into().unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_arguments_are_counted_wherever_they_come_from() {
+        let text = "x".repeat(MAX_ARGUMENTS_BYTES);
+        let map = Map::from_iter([("text".to_owned(), Value::from(text.as_str()))]);
+        let raw = RawValue::from_string(Value::Object(map.clone()).to_string()).unwrap();
+        let length = raw.get().len();
+        assert_eq!(kept(&Arguments::from(map)).unwrap_err(), length);
+        assert_eq!(kept(&Arguments::from_raw(raw).unwrap()).unwrap_err(), length);
+        assert_eq!(kept(&Arguments::default()).unwrap().get(), "{}");
+    }
 }

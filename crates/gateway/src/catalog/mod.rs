@@ -110,8 +110,8 @@ impl TenantCatalog {
         all.sort_by_key(|service| service.made_at_ms);
         let taken = own.iter().filter(|tool| tool.is_active).map(|tool| tool.name.as_str());
         let taken = taken.chain([FIND_TOOLS, CALL_TOOL]).collect();
-        for service in all {
-            catalog.add_routes(&service, &taken, previous, result_budget);
+        for service in &all {
+            catalog.add_routes(service, &taken, previous, result_budget);
         }
         for tool in own {
             let target = |uri: &Uri| catalog.target_of(tenant, uri, types);
@@ -120,7 +120,7 @@ impl TenantCatalog {
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        catalog.lists = Lists::of(catalog.services(), previous.map(|previous| &previous.lists));
+        catalog.lists = Lists::of(all.iter(), previous.map(|previous| &previous.lists));
         catalog.add_instances(instances);
         catalog
     }

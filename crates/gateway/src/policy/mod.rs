@@ -163,8 +163,10 @@ impl Policy {
         if callers.len() >= MANY_LIMITERS {
             self.forget_idle(Instant::now());
         }
-        callers.insert(key, limiter.clone());
-        Some(limiter)
+        // Two calls may come at once: both count with the one limiter that gets in first.
+        let newest =
+            |held: &Arc<Limiter>| if held.limits() == limits { held.clone() } else { limiter.clone() };
+        Some(callers.update_or_insert(key, newest, limiter.clone()).clone())
     }
 
     fn forget_idle(&self, now: Instant) {
@@ -177,6 +179,28 @@ mod tests {
     use super::*;
     use std::time::Duration;
     use tool::{Door, KeyId, Limits};
+
+    #[test]
+    fn calls_at_once_of_a_new_caller_share_one_limiter() {
+        let limits = Limits { calls_per_minute: None, concurrent_calls: Some(1) };
+        let tenant = TenantId::generate();
+        for _ in 0..200 {
+            let policy = Policy::default();
+            let caller = Caller { identity: Identity::Key(KeyId::generate()), limits, ..Caller::local() };
+            let cx = Context::new(tenant.clone(), Arc::new(caller), Door::Rest, Duration::ZERO);
+            let start = std::sync::Barrier::new(4);
+            let admitted = std::thread::scope(|scope| {
+                let calls = [(); 4].map(|()| {
+                    scope.spawn(|| {
+                        start.wait();
+                        policy.admit_within_limits(&cx, None).ok()
+                    })
+                });
+                calls.map(|call| call.join().unwrap()).into_iter().flatten().collect::<Vec<_>>()
+            });
+            assert_eq!(admitted.len(), 1);
+        }
+    }
 
     #[test]
     fn forgets_the_limiters_of_callers_that_have_gone() {

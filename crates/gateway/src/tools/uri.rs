@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tool::schema::Schema;
-use tool::{Binder, Error, ErrorKind, Problem, Result, Shape, Tool, Uri};
+use tool::{Arguments, Binder, Error, ErrorKind, Problem, Result, Shape, Tool, Uri};
 
 /// A Tool over a service's tool.
 #[derive(Debug, Clone)]
@@ -156,10 +156,12 @@ impl UriTool {
     }
 
     /// Takes away what the caller may give but does not decide.
-    pub(crate) fn without_presets(&self, mut arguments: Map<String, Value>) -> Map<String, Value> {
-        let is_decided = |name: &String| self.arguments.contains_key(name) && !self.rename.contains_key(name);
-        arguments.retain(|name, _| !is_decided(name));
-        arguments
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn without_presets(&self, arguments: &Arguments) -> Result<Arguments> {
+        let is_decided = |name: &str| self.arguments.contains_key(name) && !self.rename.contains_key(name);
+        arguments.renamed(|name| (!is_decided(name)).then(|| name.to_owned()))
     }
 
     /// An error about arguments in the words of the caller.
@@ -176,22 +178,17 @@ impl UriTool {
     ///
     /// # Errors
     /// `InvalidInput` when one was given that the caller cannot give.
-    pub(crate) fn translate(&self, given: &Map<String, Value>) -> Result<Map<String, Value>> {
-        let mut arguments = Map::new();
-        for (name, value) in given {
-            let original = match self.rename.get(name) {
-                Some(original) => original,
-                None if self.is_invisible(name) => {
-                    let message = format!("Unknown parameter '{name}'; leave it out");
-                    let problem = Problem::new(name, "Unknown", &message);
-                    return Err(Error::invalid_input(message).with_problems(vec![problem]));
-                }
-                None => name,
-            };
-            arguments.insert(original.clone(), value.clone());
+    pub(crate) fn translate(&self, given: &Arguments) -> Result<Arguments> {
+        let is_unknown = |name: &&String| !self.rename.contains_key(*name) && self.is_invisible(name);
+        if let Some(name) = given.as_map()?.keys().find(is_unknown) {
+            let message = format!("Unknown parameter '{name}'; leave it out");
+            let problem = Problem::new(name, "Unknown", &message);
+            return Err(Error::invalid_input(message).with_problems(vec![problem]));
         }
-        arguments.extend(self.arguments.clone());
-        Ok(arguments)
+        let original = |name: &str| self.rename.get(name).cloned().unwrap_or_else(|| name.to_owned());
+        let is_preset = |name: &String| self.arguments.contains_key(name);
+        let arguments = given.renamed(|name| Some(original(name)).filter(|name| !is_preset(name)))?;
+        arguments.with(self.arguments.clone().into_iter())
     }
 }
 
@@ -204,21 +201,19 @@ pub(crate) struct ResolvedUriTool {
 
 impl ResolvedUriTool {
     /// From what the caller sent to what the service's tool takes.
-    pub(crate) fn bind(&self, own: &Binder, arguments: tool::Arguments) -> Result<tool::Arguments> {
+    pub(crate) fn bind(&self, own: &Binder, arguments: Arguments) -> Result<Arguments> {
         if self.tool.has_same_arguments() {
             return self.target.binder.bind(own.bind(arguments)?);
         }
-        let given = self.tool.without_presets(arguments.as_map()?.clone());
-        let bound = own.bind(given.into())?;
-        let mut translated = self.tool.translate(bound.as_map()?)?;
+        let bound = own.bind(self.tool.without_presets(&arguments)?)?;
+        let translated = self.tool.translate(&bound)?;
+        let given = translated.as_map()?;
         // Nobody else can give what is hidden.
-        for name in &self.tool.hidden {
-            if let Some(default) = self.target.binder.required_default_of(name)
-                && !translated.contains_key(name)
-            {
-                translated.insert(name.clone(), default.clone());
-            }
-        }
-        self.target.binder.bind(translated.into()).map_err(|error| self.tool.in_callers_words(error))
+        let default_of = |name: &String| {
+            let default = self.target.binder.required_default_of(name).filter(|_| !given.contains_key(name));
+            Some((name.clone(), default?.clone()))
+        };
+        let complete = translated.with(self.tool.hidden.iter().filter_map(default_of))?;
+        self.target.binder.bind(complete).map_err(|error| self.tool.in_callers_words(error))
     }
 }

@@ -12,6 +12,7 @@ pub(super) struct Facts {
     service: Option<String>,
     status: Option<u16>,
     service_code: Option<String>,
+    has_grpc_status: bool,
     retry_after: Option<Duration>,
     pub(super) parameter: Option<String>,
     resource: Option<String>,
@@ -200,6 +201,12 @@ impl Error {
         self.0.facts.service_code.as_deref()
     }
 
+    /// The same, where it is a status of gRPC.
+    #[must_use]
+    pub fn grpc_status(&self) -> Option<&str> {
+        self.service_code().filter(|_| self.0.facts.has_grpc_status)
+    }
+
     /// How long to wait before the next try.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
@@ -250,6 +257,13 @@ impl Error {
     pub fn without_doubt(mut self) -> Self {
         self.0.facts.is_in_doubt = false;
         self
+    }
+
+    /// Says with which status of gRPC the service has answered, e.g. `NOT_FOUND`.
+    #[must_use]
+    pub fn with_grpc_status(mut self, status: impl Into<String>) -> Self {
+        self.0.facts.has_grpc_status = true;
+        self.with_service_code(status)
     }
 
     /// Says why.

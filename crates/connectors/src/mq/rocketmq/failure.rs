@@ -36,8 +36,7 @@ pub(super) fn of(failure: Failure) -> Error {
         Failure::Unconnected(error) => error,
         Failure::Status(status) if status.code == Code::Unauthenticated => refused_sign_in(),
         Failure::Status(status) => unavailable("RocketMQ did not take the call")
-            .with_service_code(status.code.name())
-            .with("grpc_status", status.code.name()),
+            .with_grpc_status(status.code.name()),
         Failure::Unsent(error) | Failure::Broken(error) => {
             unavailable("the connection to RocketMQ broke").caused_by(error)
         }

@@ -65,8 +65,7 @@ fn explain(status: &Status, redactor: &Redactor<'_>) -> Error {
         _ => ErrorKind::Upstream,
     };
     let error = Error::new(kind, format!("the service answered {name}{said}{more}{advice}"))
-        .with_service_code(name)
-        .with("grpc_status", name);
+        .with_grpc_status(name);
     let error = match status.code {
         Code::Unauthenticated => error.because(Reason::CredentialsRejected),
         Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => error.retryable(),

@@ -200,7 +200,7 @@ fn broken(failure: Failure, count: usize, redactor: &Redactor<'_>) -> Error {
     let messages = if count == 1 { "1 message".to_owned() } else { format!("{count} messages") };
     let error = Error::upstream(format!("the stream broke after {messages}: {}", cause.message()));
     let error = match cause.service_code() {
-        Some(code) => error.with_service_code(code).with("grpc_status", code),
+        Some(code) => error.with_grpc_status(code),
         None => error,
     };
     error.with("messages", count).caused_by(cause)

@@ -153,7 +153,7 @@ async fn tells_statuses_apart() {
             (error.kind(), error.service_code(), error.is_retryable()),
             (kind, Some(name), is_retryable)
         );
-        assert_eq!(error.context("grpc_status"), Some(name));
+        assert_eq!(error.grpc_status(), Some(name));
         assert!(error.message().contains(&format!("{name}: sorry: 🦀")), "{error}");
     }
 }
