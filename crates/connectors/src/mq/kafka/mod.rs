@@ -93,7 +93,7 @@ fn receipt(sent: &RecordMetadata) -> Receipt {
 
 #[async_trait]
 impl Broker for Kafka {
-    fn delays(&self) -> bool {
+    fn delays(&self, _: &Destination) -> bool {
         false
     }
 

@@ -120,7 +120,7 @@ fn is_reading(from: &Destination) -> Result<&str> {
 
 #[async_trait]
 impl Broker for Redis {
-    fn delays(&self) -> bool {
+    fn delays(&self, _: &Destination) -> bool {
         false
     }
 
