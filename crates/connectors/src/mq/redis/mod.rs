@@ -179,6 +179,8 @@ impl Broker for Redis {
                 if self.declares {
                     reader.make_group(wanted.from).await?;
                 }
+                // Of those who were killed.
+                reader.forget_consumers().await;
                 Ok(Box::new(reader))
             }
         }
