@@ -5,7 +5,11 @@ use crate::world::{PATIENCE, publish_over_rest, runs_of};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
 use std::time::Duration;
+use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Client, Database, TestApp, eventually, on_both_databases};
 
 on_both_databases! {
@@ -251,4 +255,103 @@ async fn messages_of_kafka_start_runs() {
     let broker = krafka::testing::FakeBroker::start().await.unwrap();
     let place = json!({ "topic": unique("orders") });
     messages_of_a_broker_start_runs("kafka", &broker.bootstrap_servers(), place).await;
+}
+
+/// A broker whose messages this test counts past every process.
+struct Kept {
+    broker: &'static str,
+    url: String,
+    place: String,
+}
+
+impl Kept {
+    fn new(broker: &'static str, variable: &str) -> Self {
+        Self { broker, url: needed(variable), place: unique("orders") }
+    }
+
+    fn host(&self) -> &str {
+        self.url.rsplit('@').next().unwrap().split('/').next().unwrap()
+    }
+
+    fn orders(&self, host: &str) -> Value {
+        let place = match self.broker {
+            "redis" => json!({ "stream": self.place }),
+            _ => json!({ "queue": self.place }),
+        };
+        orders_over(self.broker, &self.url.replace(self.host(), host), &place)
+    }
+
+    /// How many messages nobody has acknowledged, as the broker itself counts them.
+    fn unacknowledged(&self) -> usize {
+        match self.broker {
+            "redis" => self.pending_of_redis(),
+            _ => {
+                let ctl = Command::new(needed("MCP_TEST_RABBITMQCTL"))
+                    .args(["list_queues", "name", "messages"])
+                    .output()
+                    .unwrap();
+                let listed = String::from_utf8(ctl.stdout).unwrap();
+                let line = listed.lines().find(|line| line.starts_with(&self.place)).unwrap();
+                line.split_whitespace().last().unwrap().parse().unwrap()
+            }
+        }
+    }
+
+    fn pending_of_redis(&self) -> usize {
+        let (user, password) =
+            self.url.split_once("://").unwrap().1.split_once('@').unwrap().0.split_once(':').unwrap();
+        let mut connection = TcpStream::connect(self.host()).unwrap();
+        let group = "mcp-all-in-one.default.orders.placed";
+        let user = if user.is_empty() { "default" } else { user };
+        write!(connection, "AUTH {user} {password}\r\nXPENDING {} {group}\r\n", self.place).unwrap();
+        let lines: Vec<_> = BufReader::new(connection).lines().take(3).map(Result::unwrap).collect();
+        lines[2].trim_start_matches(':').parse().unwrap_or_else(|_| panic!("{lines:?}"))
+    }
+}
+
+/// A process is killed after the run of a message is committed and before the broker has heard so.
+async fn a_message_of_a_broker_outlives_its_process(kept: Kept) {
+    let (proxy, database) = (TcpProxy::start(kept.host()).await, Database::create(Backend::Sqlite).await);
+    let publisher = TestApp::start(Backend::Sqlite).await;
+    publisher.service(kept.orders(kept.host())).await;
+    let mut server = serve(&database, None);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", kept.orders(&proxy.address().to_string())).await.is(201);
+    publish_over_rest(&admin, "orders", FLOW).await;
+    eventually("somebody listens", PATIENCE, async || {
+        publisher.call("mq://orders/placed", json!({ "message": { "order": "probe" } })).await.is(200);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        succeeded(&admin, "orders").await >= 1
+    })
+    .await;
+    eventually("all probes are taken", PATIENCE, async || kept.unacknowledged() == 0).await;
+    let mut lock = database.connect().await;
+    lock.execute("BEGIN IMMEDIATE").await.unwrap();
+    place(&publisher, "a").await;
+    // It has come by then, and its run waits for the database.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    proxy.stall();
+    lock.execute("COMMIT").await.unwrap();
+    eventually("it is a run", PATIENCE, async || runs_by_order(&admin, "orders").await.contains_key("a"))
+        .await;
+    server.kill();
+    proxy.cut();
+    assert_eq!(kept.unacknowledged(), 1, "the broker has not heard of it");
+    proxy.restore();
+    let server = serve(&database, None);
+    let admin = server.client(&key);
+    eventually("it is taken at last", LEASE, async || kept.unacknowledged() == 0).await;
+    assert_eq!(runs_by_order(&admin, "orders").await.get("a"), Some(&1));
+}
+
+/// MQ-6: F16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_of_rabbitmq_outlives_the_process_that_got_it() {
+    a_message_of_a_broker_outlives_its_process(Kept::new("rabbitmq", "MCP_TEST_RABBITMQ_URL")).await;
+}
+
+/// MQ-6: F16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_of_redis_outlives_the_process_that_got_it() {
+    a_message_of_a_broker_outlives_its_process(Kept::new("redis", "MCP_TEST_REDIS_URL")).await;
 }

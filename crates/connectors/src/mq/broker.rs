@@ -38,8 +38,8 @@ impl Options {
 /// One broker. Errors that are retryable mean that nothing was sent.
 #[async_trait]
 pub(super) trait Broker: Send + Sync + 'static {
-    /// It can hold a message back by itself; otherwise the call is made later.
-    fn delays(&self) -> bool;
+    /// It can hold a message for this place back by itself; otherwise the call is made later.
+    fn delays(&self, to: &Destination) -> bool;
 
     /// Ends the key of a message in one with publishing it.
     fn ends_keys(&self) -> bool {
@@ -82,6 +82,7 @@ pub(super) trait Reader: Send + Sync + 'static {
     async fn settle(&self, message: &Incoming, settlement: Settlement) -> Result<()>;
 
     /// A message is to come again after the pause: gives it back where it is this reader that has to bring it.
+    /// One that is not renewed and cannot be put off is given back, too: nobody else would ever bring it.
     async fn again(&self, message: Incoming, pause: Duration) -> Result<Option<Incoming>>;
 
     /// Takes nothing more.

@@ -56,7 +56,7 @@ impl Embedded {
 
 #[async_trait]
 impl Broker for Embedded {
-    fn delays(&self) -> bool {
+    fn delays(&self, _: &Destination) -> bool {
         true
     }
 

@@ -7,7 +7,7 @@ use super::tool_settings::Format;
 use super::tools::QueueTool;
 use crate::shared::attempts::Backoff;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ struct Listener {
     schema: Option<Arc<Schema>>,
     max_attempts: u32,
     stop: CancellationToken,
+    /// Fires with `stop`, and when nothing more comes from the reader.
+    over: CancellationToken,
 }
 
 pub(super) async fn listen(mq: &Mq, cx: &Context, wanted: Subscription, sink: Arc<dyn Sink>) -> Result<()> {
@@ -50,7 +52,13 @@ pub(super) async fn listen(mq: &Mq, cx: &Context, wanted: Subscription, sink: Ar
             None => break,
             Some(Ok(reader)) => {
                 let listener = Arc::new(Listener::new(reader.into(), &sink, tool, &wanted, cx));
-                match listener.run(&room, places, &mut failures).await {
+                let began = Instant::now();
+                let ended = listener.run(&room, places).await;
+                // One that breaks again and again is not better for having come about.
+                if began.elapsed() > BACKOFF.max {
+                    failures = 0;
+                }
+                match ended {
                     Ok(()) => break,
                     Err(error) => error,
                 }
@@ -95,20 +103,20 @@ impl Listener {
             schema: tool.schema.clone(),
             max_attempts: wanted.max_attempts.max(1),
             stop: cx.cancel.clone(),
+            over: cx.cancel.child_token(),
         }
     }
 
     /// Hands messages over until it is to stop, then waits for those under way. Ends early when the broker is gone.
-    async fn run(self: &Arc<Self>, room: &Arc<Semaphore>, places: usize, failures: &mut u32) -> Result<()> {
+    async fn run(self: &Arc<Self>, room: &Arc<Semaphore>, places: usize) -> Result<()> {
         let mut tasks = JoinSet::new();
         let ended = loop {
             while tasks.try_join_next().is_some() {}
-            let first = self.stop.run_until_cancelled(room.clone().acquire_owned()).await;
+            let first = self.over.run_until_cancelled(room.clone().acquire_owned()).await;
             let Some(Ok(first)) = first else { break Ok(()) };
             let free = room.available_permits() + 1;
-            match self.reader.next(free.min(places), &self.stop).await {
+            match self.reader.next(free.min(places), &self.over).await {
                 Ok(messages) => {
-                    *failures = 0;
                     let mut permit = Some(first);
                     for message in messages {
                         let permit = match permit.take() {
@@ -125,13 +133,18 @@ impl Listener {
                 }
                 Err(error) => break Err(error),
             }
-            if self.stop.is_cancelled() {
+            if self.over.is_cancelled() {
                 break Ok(());
             }
         };
+        let is_lost = self.over.is_cancelled() && !self.stop.is_cancelled();
+        self.over.cancel();
         while tasks.join_next().await.is_some() {}
         self.reader.close().await;
-        ended
+        match is_lost {
+            true => Err(Error::unavailable("the broker did not hear what became of a message").retryable()),
+            false => ended,
+        }
     }
 
     /// Sees one message to its end. Its place stays taken while it pauses, so that a sink that takes nothing gets nothing
@@ -209,7 +222,7 @@ impl Listener {
             }
         };
         let paused = tokio::select! {
-            done = self.stop.run_until_cancelled(tokio::time::sleep(pause)) => done,
+            done = self.over.run_until_cancelled(tokio::time::sleep(pause)) => done,
             () = self.keep(&kept), if mine.is_some() => None,
         };
         let message = mine?;
@@ -220,15 +233,29 @@ impl Listener {
         Some(message)
     }
 
-    /// Tells the broker, more than once if need be. A message that it never hears of comes again.
+    /// Tells the broker, more than once if need be. A message that it never hears of comes again: by itself where it has to
+    /// be renewed, otherwise not before the reader ends. So that one ends when the broker is away, and keeps the place of a
+    /// message that is refused: the broker's places would run out while there are free ones here.
     async fn settle(&self, message: &Incoming, settlement: Settlement) {
-        for failures in 1..=TELLS {
+        let comes_by_itself = self.reader.renews_every().is_some();
+        for failures in 1.. {
             let Err(error) = self.reader.settle(message, settlement.clone()).await else { return };
-            if !error.is_retryable() || failures == TELLS {
-                tracing::warn!(id = message.id, %error, "message '{}' was not settled: {error}", message.id);
+            let is_away = error.is_retryable() || error.kind() == ErrorKind::Unavailable;
+            let pause = BACKOFF.after(failures);
+            if is_away && failures < TELLS {
+                tokio::time::sleep(pause).await;
+                continue;
+            }
+            tracing::warn!(id = message.id, %error, "message '{}' was not settled: {error}", message.id);
+            if comes_by_itself {
                 return;
             }
-            tokio::time::sleep(BACKOFF.after(failures)).await;
+            if is_away {
+                return self.over.cancel();
+            }
+            if self.over.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
         }
     }
 }

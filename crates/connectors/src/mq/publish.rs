@@ -57,7 +57,7 @@ impl Mq {
     }
 
     async fn send(&self, cx: &Context, tool: &QueueTool, message: &Outgoing) -> Result<Value> {
-        let receipt = match message.delay.is_zero() || self.broker.delays() {
+        let receipt = match message.delay.is_zero() || self.broker.delays(&tool.destination) {
             true => self.broker.publish(&tool.destination, message).await?,
             false => self.send_later(cx, tool, message).await?,
         };

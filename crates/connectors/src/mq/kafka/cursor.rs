@@ -26,22 +26,26 @@ pub(super) struct Cursor {
 
 /// Where a partition goes on, and where it ends.
 type Ranges = BTreeMap<i32, (i64, i64)>;
+/// Offsets of partitions.
+type Places = BTreeMap<i32, i64>;
 
 impl Cursor {
     pub(super) fn new(cluster: Arc<Cluster>, topic: &str, group: String) -> Self {
         Self { cluster, topic: topic.to_owned(), group }
     }
 
-    /// The next records, waiting for the first.
-    pub(super) async fn read(&self, max: usize, wait: Duration) -> Result<Vec<ConsumerRecord>> {
+    /// The next records, waiting for the first; where there are none, how far that was seen.
+    pub(super) async fn read(&self, max: usize, wait: Duration) -> Result<(Vec<ConsumerRecord>, Places)> {
         let until = Instant::now() + wait;
         loop {
-            let ranges = self.ranges().await?;
-            if ranges.values().any(|(next, end)| next < end) {
-                return self.fetch(&ranges, max).await;
-            }
-            if Instant::now() >= until {
-                return Ok(Vec::new());
+            let mut ranges = self.ranges().await?;
+            ranges.retain(|_, (next, end)| next < end);
+            let (found, seen) = match ranges.is_empty() {
+                true => Default::default(),
+                false => self.fetch(&ranges, max).await?,
+            };
+            if !found.is_empty() || Instant::now() >= until {
+                return Ok((found, seen));
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -49,11 +53,16 @@ impl Cursor {
 
     /// Remembers that these were taken.
     pub(super) async fn take(&self, records: &[ConsumerRecord]) -> Result<()> {
-        let mut next = BTreeMap::new();
+        let mut next = Places::new();
         for record in records {
             let behind = next.entry(record.partition).or_insert(0);
             *behind = record.offset.saturating_add(1).max(*behind);
         }
+        self.go_on_at(next).await
+    }
+
+    /// Remembers where each of these partitions goes on.
+    pub(super) async fn go_on_at(&self, next: Places) -> Result<()> {
         let offsets = next.into_iter().map(|(partition, offset)| (self.at(partition), offset));
         let options = AlterConsumerGroupOffsetsOptions::default().timeout(self.cluster.timeout());
         let told = self.cluster.admin().alter_consumer_group_offsets(&self.group, offsets, options).await;
@@ -107,7 +116,7 @@ impl Cursor {
         }
     }
 
-    async fn offsets(&self, partitions: &[i32], which: OffsetSpec) -> Result<BTreeMap<i32, i64>> {
+    async fn offsets(&self, partitions: &[i32], which: OffsetSpec) -> Result<Places> {
         let wanted = partitions.iter().map(|partition| (self.at(*partition), which));
         let options = ListOffsetsOptions::default().timeout(self.cluster.timeout());
         let listed = self.cluster.admin().list_offsets(wanted, options).await;
@@ -120,30 +129,33 @@ impl Cursor {
         Ok(offsets)
     }
 
-    async fn fetch(&self, ranges: &Ranges, max: usize) -> Result<Vec<ConsumerRecord>> {
+    /// What is in the ranges, and how far all of it was seen: a range ends with what is no record, e.g. where a transaction
+    /// has ended.
+    async fn fetch(&self, ranges: &Ranges, max: usize) -> Result<(Vec<ConsumerRecord>, Places)> {
         let failed = |error| self.cluster.failure(&error, &self.topic);
-        let waiting = || ranges.iter().filter(|(_, (next, end))| next < end);
         let consumer = self
             .cluster
             .kafka()
             .consumer_without_group()
             .auto_offset_reset(AutoOffsetReset::Earliest)
-            .initial_offsets(waiting().map(|(partition, (next, _))| (self.at(*partition), *next)))
+            .initial_offsets(ranges.iter().map(|(partition, (next, _))| (self.at(*partition), *next)))
             .max_poll_records(i32::try_from(max).unwrap_or(i32::MAX))
             .max_decompressed_size(MAX_ANSWER_BYTES)
             .metrics_push(false)
             .build()
             .await
             .map_err(failed)?;
-        consumer
-            .assign(&self.topic, waiting().map(|(partition, _)| *partition).collect())
-            .await
-            .map_err(failed)?;
+        consumer.assign(&self.topic, ranges.keys().copied().collect()).await.map_err(failed)?;
         let until = Instant::now() + READING;
-        let mut found = Vec::new();
+        let (mut found, mut seen) = (Vec::new(), Places::new());
         loop {
             let records = consumer.poll(LOOK).await.map_err(failed)?;
-            let is_over = records.is_empty() && (!found.is_empty() || Instant::now() >= until);
+            for (partition, (_, end)) in ranges {
+                let at = consumer.position(&self.topic, *partition).await;
+                seen.extend(at.filter(|at| at >= end).map(|at| (*partition, at)));
+            }
+            let is_late = records.is_empty() && (!found.is_empty() || Instant::now() >= until);
+            let is_over = is_late || seen.len() == ranges.len();
             found.extend(records);
             if is_over || found.len() >= max {
                 break;
@@ -152,6 +164,6 @@ impl Cursor {
         // One that is not closed goes with its connection.
         let _ = consumer.close().await;
         found.truncate(max);
-        Ok(found)
+        Ok((found, seen))
     }
 }

@@ -65,7 +65,11 @@ impl Kafka {
 
     async fn take(&self, topic: &str, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let cursor = self.cursor(topic).await?;
-        let found = cursor.read(basket.max(), wait).await?;
+        let (found, seen) = cursor.read(basket.max(), wait).await?;
+        if found.is_empty() && !seen.is_empty() {
+            // So that nobody has to look through it again.
+            return cursor.go_on_at(seen).await;
+        }
         let fitting: Vec<_> =
             found.into_iter().take_while(|record| basket.admit(&record::read(record.clone()))).collect();
         if fitting.is_empty() {
@@ -93,7 +97,7 @@ fn receipt(sent: &RecordMetadata) -> Receipt {
 
 #[async_trait]
 impl Broker for Kafka {
-    fn delays(&self) -> bool {
+    fn delays(&self, _: &Destination) -> bool {
         false
     }
 
@@ -118,7 +122,8 @@ impl Broker for Kafka {
     }
 
     async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
-        for record in self.cursor(topic_of(from)?).await?.read(basket.max(), Duration::ZERO).await? {
+        let (found, _) = self.cursor(topic_of(from)?).await?.read(basket.max(), Duration::ZERO).await?;
+        for record in found {
             basket.admit(&record::read(record));
         }
         Ok(())

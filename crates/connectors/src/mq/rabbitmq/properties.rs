@@ -75,7 +75,8 @@ pub(super) fn read(delivery: Delivery) -> Incoming {
         headers,
         published_at: properties.timestamp().and_then(|at| i64::try_from(at.saturating_mul(1000)).ok()),
         position: delivery.delivery_tag.to_string(),
-        attempt: failed.saturating_add(1).saturating_add(u32::from(delivery.redelivered)),
+        // Whether it was handed out before says nothing: a look does that, too, and so does a reader that stops.
+        attempt: failed.saturating_add(1),
         payload: Payload::Bytes(delivery.data),
     }
 }

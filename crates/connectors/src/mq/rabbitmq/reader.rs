@@ -88,11 +88,20 @@ impl QueueReader {
         self.acknowledge(message).await
     }
 
+    async fn put_off(&self, message: &Incoming, pause: Duration) -> Result<()> {
+        let later = self.publisher.delay_queue(&Target::queue(&self.queue), pause).await?;
+        self.move_to(&later, message, (ATTEMPT_HEADER, message.attempt.to_string())).await
+    }
+
     async fn bury(&self, message: &Incoming, reason: &str) -> Result<()> {
         let dead = format!("{}{DEAD}", self.queue);
         self.publisher.ensure_queue(&dead, self.declares).await?;
         self.move_to(&Target::queue(&dead), message, (DEAD_REASON, dead_reason(reason))).await
     }
+}
+
+fn ended() -> Error {
+    Error::unavailable("RabbitMQ ended the subscription").retryable()
 }
 
 fn tag(message: &Incoming) -> Result<u64> {
@@ -102,6 +111,10 @@ fn tag(message: &Incoming) -> Result<u64> {
 #[async_trait]
 impl Reader for QueueReader {
     async fn next(&self, max: usize, stop: &CancellationToken) -> Result<Vec<Incoming>> {
+        // Without it nothing can be buried or put off.
+        if !self.publisher.is_open() {
+            return Err(ended());
+        }
         let mut consumer = self.consumer.lock().await;
         let first = stop.run_until_cancelled(tokio::time::timeout(WAIT, consumer.next())).await;
         let mut found = Vec::new();
@@ -113,9 +126,7 @@ impl Reader for QueueReader {
             match next {
                 Some(Ok(delivery)) => found.push(properties::read(delivery)),
                 Some(Err(error)) if found.is_empty() => return Err(failure::of(&error, &self.queue)),
-                None if found.is_empty() => {
-                    return Err(Error::unavailable("RabbitMQ ended the subscription").retryable());
-                }
+                None if found.is_empty() => return Err(ended()),
                 Some(Err(_)) | None => return Ok(found),
             }
             if found.len() >= max {
@@ -137,13 +148,14 @@ impl Reader for QueueReader {
     }
 
     async fn again(&self, mut message: Incoming, pause: Duration) -> Result<Option<Incoming>> {
-        if self.is_ordered {
-            message.attempt = message.attempt.saturating_add(1);
-            return Ok(Some(message));
+        if self.declares && !self.is_ordered {
+            match self.put_off(&message, pause).await {
+                Ok(()) => return Ok(None),
+                Err(error) => tracing::debug!(%error, "a message waits here, not at RabbitMQ: {error}"),
+            }
         }
-        let later = self.publisher.delay_queue(&Target::queue(&self.queue), pause).await?;
-        self.move_to(&later, &message, (ATTEMPT_HEADER, message.attempt.to_string())).await?;
-        Ok(None)
+        message.attempt = message.attempt.saturating_add(1);
+        Ok(Some(message))
     }
 
     /// What is not acknowledged by now goes back to the queue.

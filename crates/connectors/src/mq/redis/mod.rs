@@ -120,7 +120,7 @@ fn is_reading(from: &Destination) -> Result<&str> {
 
 #[async_trait]
 impl Broker for Redis {
-    fn delays(&self) -> bool {
+    fn delays(&self, _: &Destination) -> bool {
         false
     }
 
@@ -179,6 +179,8 @@ impl Broker for Redis {
                 if self.declares {
                     reader.make_group(wanted.from).await?;
                 }
+                // Of those who were killed.
+                reader.forget_consumers().await;
                 Ok(Box::new(reader))
             }
         }

@@ -18,6 +18,24 @@ use tool::{Error, Result, Start};
 /// How long Redis is asked to wait for a message; as long, stopping may take.
 const WAIT: Duration = Duration::from_millis(500);
 
+/// How long it may take to delete consumers.
+const FORGETTING: Duration = Duration::from_secs(1);
+
+/// Deletes consumers of the group that have nothing: this one, which stops, and those that nobody has heard of for so long.
+/// A script, since whoever gets an entry between the look and the end would lose it.
+const FORGET: &str = "
+local gone = 0
+for _, fields in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+  local consumer = {}
+  for at = 1, #fields, 2 do consumer[fields[at]] = fields[at + 1] end
+  local is_over = consumer.name == ARGV[2] or consumer.idle >= tonumber(ARGV[3])
+  if is_over and consumer.pending == 0 then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], consumer.name)
+    gone = gone + 1
+  end
+end
+return gone";
+
 /// One consumer.
 pub(super) struct StreamReader {
     connection: Connection,
@@ -61,6 +79,19 @@ impl StreamReader {
         match made {
             Err(error) if error.code() != Some("BUSYGROUP") => Err(failure::of(&error)),
             Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Leaves no consumer in the group that nobody is: Redis keeps every one that ever read.
+    pub(super) async fn forget_consumers(&self) {
+        let mut forget = redis::cmd("EVAL");
+        forget.arg(FORGET).arg(1).arg(&self.stream);
+        forget.arg(&self.group).arg(&self.consumer).arg(self.lease_ms());
+        let mut connection = self.connection.commands.clone();
+        // Nothing depends on it, and nobody waits for it for long.
+        let forgotten = tokio::time::timeout(FORGETTING, forget.exec_async(&mut connection)).await;
+        if let Ok(Err(error)) = forgotten {
+            tracing::debug!(%error, "consumers that are gone stay in group '{}': {error}", self.group);
         }
     }
 
@@ -233,6 +264,7 @@ impl Reader for StreamReader {
     }
 
     async fn close(&self) {
+        self.forget_consumers().await;
         if let Some(held) = &self.held {
             held.release().await;
         }

@@ -105,7 +105,7 @@ fn topic_of(place: &Destination) -> Result<&str> {
 
 #[async_trait]
 impl Broker for Rocketmq {
-    fn delays(&self) -> bool {
+    fn delays(&self, _: &Destination) -> bool {
         true
     }
 

@@ -5,7 +5,7 @@ use krafka::consumer::AutoOffsetReset;
 use krafka::testing::FakeBroker;
 use krafka::{Kafka, Record};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use testkit::recorder::{Listening, Recorder};
 use tool::{ErrorKind, Start, Subscription, Verdict};
 
@@ -191,6 +191,34 @@ async fn goes_only_where_the_policy_allows(servers: &str) {
     assert_eq!(other.kind(), ErrorKind::Denied, "{other:?}");
     let allowed = open(json!(["127.0.0.0/8"]));
     run(&allowed, "created", json!({ "message": 1 })).await.unwrap();
+}
+
+/// MQ-11: where a transaction has ended stands in the topic, and is no message.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_waits_for_messages_behind_the_end_of_a_transaction() {
+    let broker = FakeBroker::start().await.unwrap();
+    let (home, topic) = (Home::new().await, name("orders"));
+    assert!(broker.create_topic(&topic, 2));
+    let orders = home.service("kafka", &broker.bootstrap_servers(), &tools(&topic));
+    let others = others(&broker.bootstrap_servers()).await;
+    let producer = others.producer().build_transactional("tx").await.unwrap();
+    for number in 0..4 {
+        producer.begin().unwrap();
+        let _ = producer.send(Record::new(topic.as_str(), number.to_string())).await.unwrap();
+        producer.commit().await.unwrap();
+    }
+    let count = |answer: &Value| answer["messages"].as_array().unwrap().len();
+    let mut got = 0;
+    while got < 4 {
+        got += count(&run(&orders, "created_receive", json!({ "max": 10 })).await.unwrap());
+    }
+    for tool in ["created_peek", "created_receive", "created_peek", "created_receive"] {
+        let begin = Instant::now();
+        assert_eq!(count(&run(&orders, tool, json!({})).await.unwrap()), 0);
+        assert!(begin.elapsed() < Duration::from_secs(3), "{tool} took {:?}", begin.elapsed());
+    }
+    let _ = others.producer().build().await.unwrap().send(Record::new(topic.as_str(), "9")).await.unwrap();
+    assert_eq!(count(&run(&orders, "created_receive", json!({})).await.unwrap()), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

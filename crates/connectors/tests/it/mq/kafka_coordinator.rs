@@ -78,8 +78,12 @@ impl GroupBroker {
         self.coordinator.groups.lock().unwrap().get(group).map_or(0, |group| group.generation)
     }
 
-    pub(crate) fn members(&self, group: &str) -> usize {
-        self.coordinator.groups.lock().unwrap().get(group).map_or(0, |group| group.members.len())
+    /// So many members have come together, and know what each of them reads.
+    pub(crate) fn has_settled(&self, group: &str, members: usize) -> bool {
+        let groups = self.coordinator.groups.lock().unwrap();
+        groups.get(group).is_some_and(|group| {
+            group.members.len() == members && !group.is_rebalancing && group.assignments.is_some()
+        })
     }
 }
 

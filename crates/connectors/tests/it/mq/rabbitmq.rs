@@ -2,12 +2,15 @@
 
 use super::support::{Home, assert_leaves_a_dead_connection, cx, name, needed, run, run_raw, run_within};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use testkit::conformance::context;
 use testkit::recorder::{Listening, Recorder};
 use testkit::tcp_proxy::TcpProxy;
-use tool::{ErrorKind, Subscription, Verdict};
+use tool::{Context, Door, ErrorKind, Subscription, TenantId, Verdict};
 
 fn url() -> String {
     needed("MCP_TEST_RABBITMQ_URL")
@@ -110,6 +113,117 @@ async fn dead_letters_keep_their_reason() {
     assert_eq!(dead["headers"]["x-dead-reason"], json!("it failed 3 times"));
 }
 
+/// MQ-8: what cannot be moved to its dead letters keeps its place and no other, and is moved as soon as that can be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_letter_without_a_queue_waits_for_one() {
+    let (home, queue) = (Home::new().await, name("orders"));
+    let lenient = home.service("rabbitmq", &url(), &queue_tools(&queue));
+    let strict = home.open(json!({ "broker": "rabbitmq", "connection_string": url(), "declare": false,
+        "allow_private_network": true, "tools": queue_tools(&queue) }));
+    let publish =
+        async |message: Value| run(&lenient, "created", json!({ "message": message })).await.unwrap();
+    for _ in 0..3 {
+        publish(json!("bad")).await;
+    }
+    publish(json!("good")).await;
+    let sink = Recorder::judging(|delivery| match delivery.message.get() {
+        r#""bad""# => Some(Verdict::Dead("it is bad".to_owned())),
+        _ => Some(Verdict::Taken),
+    });
+    let good = || sink.got().iter().filter(|delivery| delivery.message.get() == r#""good""#).count();
+    let listening =
+        Listening::start(&strict, cx(), Subscription { max_in_flight: 4, ..wanted() }, sink.clone());
+    sink.wait_for(4).await;
+    publish(json!("bad")).await;
+    sink.wait_for(5).await;
+    publish(json!("good")).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(good(), 1, "all places are taken");
+    let none = run(&lenient, "failed_receive", json!({})).await.unwrap();
+    assert_eq!(none["messages"], json!([]));
+    testkit::eventually("it goes on", Duration::from_secs(30), async || good() == 2).await;
+    let mut dead = 0;
+    testkit::eventually("four are dead", Duration::from_secs(30), async || {
+        let more = run(&lenient, "failed_receive", json!({ "max": 10 })).await.unwrap();
+        dead += more["messages"].as_array().unwrap().len();
+        dead == 4
+    })
+    .await;
+    listening.stop().await.unwrap();
+}
+
+/// MQ-6: F17, where the user of the broker may make no queue that delays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_put_off_at_the_broker_waits_here() {
+    let (home, queue) = (Home::new().await, name("orders"));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
+    let user = name("reader");
+    ctl(&["add_user", &user, "secret"]);
+    ctl(&["set_permissions", &user, "^$", ".*", ".*"]);
+    let restricted = home.service(
+        "rabbitmq",
+        &url().replace("guest:guest", &format!("{user}:secret")),
+        &queue_tools(&queue),
+    );
+    for number in 0..12 {
+        run(&orders, "created", json!({ "message": number })).await.unwrap();
+    }
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = is_up.clone();
+    let sink = Recorder::judging(move |_| {
+        let is_up = up.load(Ordering::SeqCst);
+        Some(if is_up { Verdict::Taken } else { Verdict::Again(Duration::from_millis(50)) })
+    });
+    let wanted = Subscription { max_in_flight: 4, max_attempts: u32::MAX, ..wanted() };
+    let listening = Listening::start(&restricted, cx(), wanted, sink.clone());
+    sink.wait_for(20).await;
+    let seen: BTreeSet<_> = sink.ids().into_iter().collect();
+    assert_eq!(seen.len(), 4, "no more than that are in memory");
+    is_up.store(true, Ordering::SeqCst);
+    testkit::eventually("all are runs", Duration::from_secs(30), async || {
+        sink.ids().into_iter().collect::<BTreeSet<_>>().len() == 12
+    })
+    .await;
+    listening.stop().await.unwrap();
+    assert_eq!(run(&orders, "created_receive", json!({})).await.unwrap(), json!({ "messages": [] }));
+    ctl(&["delete_user", &user]);
+}
+
+/// MQ-2, MQ-9: an exchange is asked for a queue when the message is due, since RabbitMQ tells nobody what became of it then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delayed_message_for_an_exchange_waits_as_a_call_that_is_made_later() {
+    let (home, exchange) = (Home::new().await, name("orders"));
+    let tools = json!([{ "id": "created", "exchange": exchange, "routing_key": "order.created" }]);
+    let orders = home.service("rabbitmq", &url(), &tools);
+    let sent = run(&orders, "created", json!({ "message": { "a": 1 }, "delay": 200 })).await.unwrap();
+    assert!(sent["availableAt"].is_string(), "{sent}");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let due = home.queues.later().due(&TenantId::default_tenant(), "mq://orders").await.unwrap();
+    let kept: Vec<_> = due.iter().map(|call| call.arguments.get()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let arguments: Value = serde_json::from_str(kept[0]).unwrap();
+    let ours = Context { door: Door::System, ..cx() };
+    let lost = run_within(&orders, &ours, "created", arguments).await.unwrap_err();
+    assert_eq!(lost.kind(), ErrorKind::Missing, "{lost}");
+}
+
+/// MQ-8, MQ-11: a look is no attempt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_looks_takes_no_attempt_from_a_message() {
+    let (home, queue) = (Home::new().await, name("orders"));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
+    run(&orders, "created", json!({ "message": 1 })).await.unwrap();
+    run(&orders, "created_peek", json!({})).await.unwrap();
+    let sink = Recorder::judging(|_| Some(Verdict::Again(Duration::from_millis(50))));
+    let wanted = Subscription { max_attempts: 2, ..wanted() };
+    let listening = Listening::start(&orders, cx(), wanted, sink.clone());
+    let dead = run(&orders, "failed_receive", json!({ "waitMs": 10_000 })).await.unwrap();
+    listening.stop().await.unwrap();
+    assert_eq!(dead["messages"][0]["headers"]["x-dead-reason"], json!("it failed 2 times"));
+    let attempts: Vec<_> = sink.got().iter().map(|delivery| delivery.attempt).collect();
+    assert_eq!(attempts, [1, 2]);
+}
+
 /// MQ-9: F13, the connection is cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_connection_leaves_doubt_and_the_next_call_connects_again() {
@@ -137,7 +251,7 @@ async fn a_cut_connection_leaves_doubt_and_the_next_call_connects_again() {
     assert!(again.message().contains("nothing was sent now"), "{again}");
 }
 
-/// MQ-9: F14, the server is short of memory.
+/// MQ-9: F14, the server is short of memory. All connections notice, so that no other test runs beside it (`.config/nextest.toml`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_takes_nothing_is_a_time_out_and_health_says_so() {
     let (home, queue) = (Home::new().await, name("orders"));

@@ -6,7 +6,7 @@ use super::support::{
 };
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
-use redis::streams::StreamRangeReply;
+use redis::streams::{StreamInfoConsumersReply, StreamRangeReply};
 use serde_json::{Value, json};
 use std::time::Duration;
 use testkit::recorder::{Listening, Recorder};
@@ -118,6 +118,42 @@ async fn what_a_killed_reader_had_comes_to_another() {
     let pending: redis::streams::StreamPendingReply =
         others().await.xpending(&stream, "group").await.unwrap();
     assert_eq!(pending.count(), 0, "it is acknowledged");
+}
+
+/// Redis keeps every consumer that ever read: whoever stops deletes itself, unless somebody has to take over what it had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_that_stop_leave_no_consumer_behind_and_lose_nothing() {
+    let (home, stream) = (Home::new().await, name("orders"));
+    let orders = home.service("redis", &url(), &stream_tool(&stream));
+    let mut others = others().await;
+    for round in 1..=3 {
+        run(&orders, "created", json!({ "message": round })).await.unwrap();
+        let sink = Recorder::taking();
+        let listening = Listening::start(&orders, cx(), wanted(), sink.clone());
+        sink.wait_for(1).await;
+        listening.stop().await.unwrap();
+        let left: StreamInfoConsumersReply = others.xinfo_consumers(&stream, "group").await.unwrap();
+        assert_eq!(left.consumers.len(), 0, "after {round} rounds");
+    }
+    run(&orders, "created", json!({ "message": "kept" })).await.unwrap();
+    let mute = Recorder::judging(|_| None);
+    let listening = Listening::start(&orders, cx(), wanted(), mute.clone());
+    mute.wait_for(1).await;
+    listening.stop().await.unwrap();
+    let left: StreamInfoConsumersReply = others.xinfo_consumers(&stream, "group").await.unwrap();
+    assert_eq!((left.consumers.len(), left.consumers[0].pending), (1, 1), "it is there for others");
+    let sink = Recorder::taking();
+    let listening = Listening::start(&orders, cx(), wanted(), sink.clone());
+    sink.wait_for(1).await;
+    listening.stop().await.unwrap();
+    assert_eq!(sink.got()[0].message.get(), r#""kept""#);
+    // One that was killed is forgotten when nobody has heard of it for long.
+    testkit::eventually("all are gone", Duration::from_secs(40), async || {
+        Listening::start(&orders, cx(), wanted(), Recorder::taking()).stop().await.unwrap();
+        let left: StreamInfoConsumersReply = others.clone().xinfo_consumers(&stream, "group").await.unwrap();
+        left.consumers.is_empty()
+    })
+    .await;
 }
 
 /// MQ-8
