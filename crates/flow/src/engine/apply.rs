@@ -17,6 +17,7 @@ impl Machine {
                 self.begun_at = Some(record.at);
                 (self.inputs, self.vars) = (inputs.clone(), vars.clone());
             }
+            Fact::Written { vars } => self.vars.extend(vars.clone()),
             Fact::Ended(ending) => self.ending = Some(ending.clone()),
             Fact::Signal { name, key, data } => self.signals.push((name.clone(), key.clone(), data.clone())),
             Fact::Cancel => self.is_cancelling = true,

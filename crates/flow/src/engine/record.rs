@@ -83,6 +83,11 @@ pub enum Fact {
         /// Which.
         error: Failure,
     },
+    /// What was written inside of a node that a replay does not repeat.
+    Written {
+        /// Vars of the flow, by name.
+        vars: Map<String, Value>,
+    },
     /// The run ended.
     Ended(Ending),
     /// Somebody sent a signal.
