@@ -150,6 +150,17 @@ pub struct Decision {
     pub data: Value,
 }
 
+impl Decision {
+    /// What the node of the approval gives, once it was decided.
+    #[must_use]
+    pub fn to_value(&self, at: DateTime<Utc>) -> Value {
+        json!({
+            "decision": if self.is_approved { "approve" } else { "reject" }, "by": self.by, "at": at.to_rfc3339(),
+            "comment": self.comment, "data": self.data
+        })
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
