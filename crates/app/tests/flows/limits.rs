@@ -143,6 +143,11 @@ async fn nothing_of_a_run_crosses_tenants(backend: Backend) {
     let app = TestApp::start(backend).await;
     let (acme, other) = (app.with_tenant("acme").await, app.with_tenant("other").await);
     let tenant: TenantId = "acme".parse().unwrap();
+    let below = "nodes: {go: {wait: {signal: go}, next: s}, s: {flow: below}}";
+    publish(&app, app.database(), "below", "nodes: {a: {with: '7'}}").await;
+    publish(&app, app.database(), "outer", below).await;
+    let outer = start(&app, "outer", json!({})).await;
+    until(&app, &outer, &["waiting"]).await;
     let text = "inputs: {tenantId: string?}\nnodes: {ok: {approval: Go}}";
     publish_in(&acme, app.database(), &tenant, "asks", text).await;
     let id = start(&acme, "asks", json!({})).await;
@@ -162,6 +167,10 @@ async fn nothing_of_a_run_crosses_tenants(backend: Backend) {
     assert_eq!(caller.get("runs").await.is(200).body["total"], 0);
     let own = start(&caller, "asks", json!({})).await;
     assert_eq!(caller.get("runs").await.is(200).body["total"], 1);
+    // What was accepted has its sub-flows all the same.
+    app.post(&format!("runs/{outer}/signals/go"), json!({})).await.is(202);
+    let ended = until(&app, &outer, &["succeeded", "failed"]).await;
+    assert_eq!(ended["output"], 7, "{ended}");
     caller.get(&format!("runs/{own}")).await.is(200);
     let viewer = app.with_key(json!({ "name": "v", "tenant": "acme", "role": "viewer" })).await;
     viewer.get(&format!("runs/{own}")).await.is(200);
