@@ -1,14 +1,12 @@
 //! Faults around runs: the database away or full, services that go, versions that change under runs that wait.
 
 use crate::crashes::BINARY;
-use crate::world::{PATIENCE, publish, publish_over_rest, shop, start, until};
-use reqwest::Method;
+use crate::world::{PATIENCE, publish, publish_over_rest, republish_over_rest, shop, start, until};
 use serde_json::json;
 use sqlx::{AnyConnection, Executor as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::client::send_json;
 use testkit::process::{self, Server};
 use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
@@ -227,8 +225,7 @@ async fn waiting_runs_keep_their_version(backend: Backend) {
     publish_over_rest(&app, "versioned", &text(1)).await;
     let first = start(&app, "versioned", json!({})).await;
     until(&app, &first, &["waiting"]).await;
-    send_json(app.request(Method::PUT, "flows/versioned/draft"), &json!({ "source": text(2) })).await.is(200);
-    app.post("flows/versioned/publish", json!({})).await.is(200);
+    republish_over_rest(&app, "versioned", &text(2)).await;
     let second = start(&app, "versioned", json!({})).await;
     until(&app, &second, &["waiting"]).await;
     app.post("flows/versioned/rollback", json!({ "version": 1 })).await.is(200);
