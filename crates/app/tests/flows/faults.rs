@@ -75,16 +75,21 @@ async fn runs_wait_while_the_database_is_away(backend: Backend) {
     app.service(shop(&upstream)).await;
     publish(&app, &database, "chain", CHAIN).await;
     publish(&app, &database, "later", "nodes: {w: {wait: 3s, next: e}, e: {with: \"'late'\"}}").await;
-    for is_silent in [false, true] {
-        let under_way = start(&app, "chain", json!({ "ms": 1500 })).await;
+    // Longer than the call, the timer and the patience with the database; without a word also longer than a claim lasts, so that
+    // the process has lost its own runs.
+    for (is_silent, ms, seconds) in [(false, 1500, 6), (true, 1501, 20)] {
+        let under_way = start(&app, "chain", json!({ "ms": ms })).await;
         let parked = start(&app, "later", json!({})).await;
         until(&app, &parked, &["waiting"]).await;
-        eventually("the call is under way", PATIENCE, async || !upstream.requests().is_empty()).await;
+        let call = format!("/slow/{ms}");
+        eventually("the call is under way", PATIENCE, async || {
+            upstream.requests().iter().any(|request| request.path == call)
+        })
+        .await;
         away.begin(is_silent).await;
         let refused = app.post("flows/chain/runs", json!({ "inputs": { "ms": 1 } })).await;
         refused.is_problem(503, "UNAVAILABLE");
-        // Longer than the call, the timer and the patience with the database.
-        tokio::time::sleep(Duration::from_secs(6)).await;
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
         away.end().await;
         eventually("starts are taken again", PATIENCE, async || {
             app.post("flows/chain/runs", json!({ "inputs": { "ms": 1 } })).await.status == 202
