@@ -41,6 +41,17 @@ impl Trigger {
 }
 
 impl Flow {
+    /// What a trigger of this flow is set to, as JSON, for those who keep it and show it: with the zone that it follows,
+    /// whoever says so.
+    #[must_use]
+    pub fn settings_of(&self, trigger: &Trigger) -> Value {
+        let mut settings = trigger.settings();
+        if matches!(trigger.source, Source::Schedule { .. }) {
+            settings["timezone"] = self.zone_of(trigger).name().into();
+        }
+        settings
+    }
+
     /// The clock that a schedule of this flow follows.
     #[must_use]
     pub fn zone_of(&self, trigger: &Trigger) -> Tz {

@@ -91,6 +91,32 @@ struct State {
     failures: Mutex<HashMap<String, usize>>,
     connections: Mutex<usize>,
     tokens: Mutex<usize>,
+    at_work: Mutex<AtWork>,
+}
+
+/// Requests that are being answered, and the most there were.
+#[derive(Debug, Default)]
+struct AtWork {
+    now: usize,
+    most: usize,
+}
+
+/// One of them, until it is dropped.
+struct Work(Arc<State>);
+
+impl Work {
+    fn begin(state: &Arc<State>) -> Self {
+        let mut at_work = lock(&state.at_work);
+        at_work.now += 1;
+        at_work.most = at_work.most.max(at_work.now);
+        Self(state.clone())
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        lock(&self.0.at_work).now -= 1;
+    }
 }
 
 impl Server {
@@ -140,6 +166,12 @@ impl Server {
     #[must_use]
     pub fn last(&self) -> Received {
         lock(&self.state.requests).last().cloned().expect("a request was received")
+    }
+
+    /// How many requests were being answered at once, at most.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        lock(&self.state.at_work).most
     }
 
     /// How many connections were accepted: fewer than requests when they are reused.
@@ -194,6 +226,7 @@ type Answer = Response<Full<Bytes>>;
 
 async fn answer(request: Request<Incoming>, state: Arc<State>) -> io::Result<Answer> {
     let received = receive(request).await?;
+    let _work = Work::begin(&state);
     lock(&state.requests).push(received.clone());
     let mut parts = received.path.split('/').skip(1);
     let name = parts.next().unwrap_or_default();

@@ -23,7 +23,7 @@ async fn ended(app: &TestApp, flow: &str, inputs: Value) -> String {
     id
 }
 
-/// FL-11, FL-14, FL-28, FL-32: secrets stay masked, approvals carry over nowhere, retry runs no other text, and known keys
+/// FL-14, FL-23, FL-26, FL-29, FL-32: secrets stay masked, approvals carry over nowhere, retry runs no other text, and known keys
 /// answer with no run of before.
 async fn a_flow_made_again_has_nothing_of_the_runs_before(backend: Backend) {
     let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
@@ -65,7 +65,7 @@ async fn a_flow_made_again_has_nothing_of_the_runs_before(backend: Backend) {
     assert_eq!((&new.body["output"], &new.body["version"]), (&json!("new"), &json!(2)), "{}", new.text);
 }
 
-/// FL-28: it stays failed with the error that it had.
+/// FL-23: it stays failed with the error that it had.
 async fn a_run_whose_flow_is_gone_is_not_tried_again(backend: Backend) {
     let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
     app.service(shop(&upstream)).await;

@@ -196,8 +196,8 @@ fn send(server: &Server, signal: &str) {
     assert!(status.success());
 }
 
-/// FL-21: a run whose process is gone is taken over within 20 s. A process that was only stopped writes nothing behind
-/// its successor.
+/// FL-21: a run whose process is gone is taken over within 20 s. A process that was only stopped, for a minute, writes nothing
+/// behind its successor.
 async fn another_process_takes_over(backend: Backend) {
     let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let stopped = serve(&database, None);
@@ -214,6 +214,7 @@ async fn another_process_takes_over(backend: Backend) {
         .await;
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     until(&there, &id, &["succeeded"]).await;
+    tokio::time::sleep(Duration::from_secs(60).saturating_sub(begun.elapsed())).await;
     send(&stopped, "-CONT");
     // Its answer is there by now, and is refused.
     eventually("it notices", PATIENCE, async || stopped.stderr().contains("is left for later")).await;

@@ -1,14 +1,12 @@
 //! Faults around runs: the database away or full, services that go, versions that change under runs that wait.
 
 use crate::crashes::BINARY;
-use crate::world::{PATIENCE, publish, publish_over_rest, shop, start, until};
-use reqwest::Method;
+use crate::world::{PATIENCE, publish, publish_over_rest, republish_over_rest, shop, start, until};
 use serde_json::json;
 use sqlx::{AnyConnection, Executor as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::client::send_json;
 use testkit::process::{self, Server};
 use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
@@ -77,16 +75,21 @@ async fn runs_wait_while_the_database_is_away(backend: Backend) {
     app.service(shop(&upstream)).await;
     publish(&app, &database, "chain", CHAIN).await;
     publish(&app, &database, "later", "nodes: {w: {wait: 3s, next: e}, e: {with: \"'late'\"}}").await;
-    for is_silent in [false, true] {
-        let under_way = start(&app, "chain", json!({ "ms": 1500 })).await;
+    // Longer than the call, the timer and the patience with the database; without a word also longer than a claim lasts, so that
+    // the process has lost its own runs.
+    for (is_silent, ms, seconds) in [(false, 1500, 6), (true, 1501, 20)] {
+        let under_way = start(&app, "chain", json!({ "ms": ms })).await;
         let parked = start(&app, "later", json!({})).await;
         until(&app, &parked, &["waiting"]).await;
-        eventually("the call is under way", PATIENCE, async || !upstream.requests().is_empty()).await;
+        let call = format!("/slow/{ms}");
+        eventually("the call is under way", PATIENCE, async || {
+            upstream.requests().iter().any(|request| request.path == call)
+        })
+        .await;
         away.begin(is_silent).await;
         let refused = app.post("flows/chain/runs", json!({ "inputs": { "ms": 1 } })).await;
         refused.is_problem(503, "UNAVAILABLE");
-        // Longer than the call, the timer and the patience with the database.
-        tokio::time::sleep(Duration::from_secs(6)).await;
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
         away.end().await;
         eventually("starts are taken again", PATIENCE, async || {
             app.post("flows/chain/runs", json!({ "inputs": { "ms": 1 } })).await.status == 202
@@ -227,8 +230,7 @@ async fn waiting_runs_keep_their_version(backend: Backend) {
     publish_over_rest(&app, "versioned", &text(1)).await;
     let first = start(&app, "versioned", json!({})).await;
     until(&app, &first, &["waiting"]).await;
-    send_json(app.request(Method::PUT, "flows/versioned/draft"), &json!({ "source": text(2) })).await.is(200);
-    app.post("flows/versioned/publish", json!({})).await.is(200);
+    republish_over_rest(&app, "versioned", &text(2)).await;
     let second = start(&app, "versioned", json!({})).await;
     until(&app, &second, &["waiting"]).await;
     app.post("flows/versioned/rollback", json!({ "version": 1 })).await.is(200);

@@ -1,6 +1,6 @@
 //! Flows that files start, and what publishing says of triggers that lead nowhere.
 
-use crate::world::{PATIENCE, publish_over_rest, runs_of};
+use crate::world::{PATIENCE, publish_over_rest, republish_over_rest, runs_of};
 use serde_json::{Value, json};
 use testkit::{Backend, Client, TestApp, eventually, on_both_databases};
 
@@ -59,6 +59,12 @@ async fn a_file_that_is_new_or_changed_is_a_run(backend: Backend) {
     save(&app, "in/e.txt", "five").await;
     eventually("one more", PATIENCE, async || keys(&app).await.contains(&"in/e.txt".to_owned())).await;
     assert!(!keys(&app).await.contains(&"in/d.txt".to_owned()), "it was off");
+    // Where it did not look before, what is there is as old.
+    republish_over_rest(&app, "inbox", &FLOW.replace("prefix: in/", "prefix: out/")).await;
+    eventually("it has looked elsewhere", PATIENCE, has_looked).await;
+    save(&app, "out/f.txt", "six").await;
+    eventually("one is new", PATIENCE, async || keys(&app).await.contains(&"out/f.txt".to_owned())).await;
+    assert!(!keys(&app).await.contains(&"out/c.txt".to_owned()), "nobody looked there");
 }
 
 /// FL-18: what a trigger names must be there, and the place in the text is said.

@@ -9,6 +9,7 @@ on_both_databases! {
     a_graph_runs_side_by_side_joins_once_and_keeps_its_order
     a_failure_cancels_what_runs_beside_it
     a_guard_blocks_redacts_and_warns
+    a_guard_holds_values_to_a_schema
     what_a_tool_grows_later_gets_nothing
     a_disabled_flow_starts_nothing_and_ends_what_it_began
     a_flow_whose_name_is_taken_has_another
@@ -98,6 +99,36 @@ async fn a_guard_blocks_redacts_and_warns(backend: Backend) {
         let ended = run(&app, action, json!({ "t": "write to ann@example.org" })).await.is(200);
         assert_eq!(ended.body["output"], expected, "{}", ended.text);
     }
+}
+
+/// FL-15: a guard lets through what its JSON Schema takes; what it does not take blocks, or is told of.
+async fn a_guard_holds_values_to_a_schema(backend: Backend) {
+    let (app, _upstream) = world(backend).await;
+    for (action, expected) in [("block", json!("GUARD")), ("warn", json!(false))] {
+        let text = format!(
+            "
+inputs: {{order: any}}
+nodes:
+  g:
+    guard: {{check: schema, of: '${{order}}', action: {action}, schema: {{type: object, required: [id], properties: {{id: {{type: integer}}}}}}}}
+    next: ok
+    fail: lost
+  ok: {{with: 'g.passed'}}
+  lost: {{with: g.error.code}}
+"
+        );
+        publish_over_rest(&app, action, &text).await;
+        for (order, expected) in
+            [(json!({ "id": 7 }), &json!(true)), (json!({ "id": "7" }), &expected), (json!([]), &expected)]
+        {
+            let ended = run(&app, action, json!({ "order": order })).await.is(200);
+            assert_eq!(&ended.body["output"], expected, "{action} {order}: {}", ended.text);
+        }
+    }
+    let broken =
+        "inputs: {t: string}\nnodes: {g: {guard: {check: schema, of: '${t}', schema: {type: nonsense}}}}";
+    let found = app.post("flows/validate", json!({ "source": broken })).await.is(200).body;
+    assert_eq!((&found["valid"], &found["errors"][0]["line"]), (&json!(false), &json!(2)), "{found}");
 }
 
 /// FL-16: a parameter is bound as it was when the flow was published; what the tool grows later gets nothing.

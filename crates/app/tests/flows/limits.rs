@@ -8,6 +8,7 @@ use tool::TenantId;
 
 on_both_databases! {
     never_more_runs_are_under_way_than_a_flow_allows
+    two_processes_together_call_no_more_than_a_flow_allows
     a_key_with_one_call_at_a_time_runs_a_flow_of_three_steps
     a_full_group_refuses_or_replaces
     a_flow_with_one_slot_runs_itself
@@ -34,6 +35,35 @@ async fn never_more_runs_are_under_way_than_a_flow_allows(backend: Backend) {
     .await;
     assert!((1..=3).contains(&most), "{most} at once");
     assert_eq!(upstream.requests().len(), starts.len());
+}
+
+/// FL-24: of many starts at a limit of 5, given to two processes, there are never 6 calls at the service at once.
+async fn two_processes_together_call_no_more_than_a_flow_allows(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let one = serve(&database, None);
+    let (admin, key) = (one.admin(), one.admin_key().unwrap().to_owned());
+    admin.post("services", shop(&upstream)).await.is(201);
+    let text = "concurrency: {limit: 5}\nnodes: {s: {exec: 'api://shop/slow', args: {ms: 40}}}";
+    publish(&admin, &database, "narrow", text).await;
+    let other = serve(&database, Some("other"));
+    let there = other.client(&key);
+    eventually("the other process knows the flow", PATIENCE, async || {
+        there.tool_names().await.iter().any(|name| name == "narrow")
+    })
+    .await;
+    const STARTS: usize = 300;
+    for _ in 0..STARTS / 20 {
+        let starts =
+            (0..20).map(|number| start(if number % 2 == 0 { &admin } else { &there }, "narrow", json!({})));
+        futures::future::join_all(starts).await;
+    }
+    eventually("all have ended", PATIENCE * 3, async || {
+        there.get("runs?flow=narrow&state=succeeded").await.is(200).body["total"] == STARTS
+    })
+    .await;
+    let most = upstream.most_at_once();
+    assert!((2..=5).contains(&most), "{most} at once");
+    assert_eq!(upstream.requests().len(), STARTS);
 }
 
 /// On the binary: the calls of a run are a part of the call that started it, so that they wait for no permit of their own; another
@@ -113,6 +143,11 @@ async fn a_full_queue_refuses_starts_of_its_tenant_alone(backend: Backend) {
     publish(&app, app.database(), "narrow", text).await;
     let acme = app.with_tenant("acme").await;
     publish_in(&acme, app.database(), &"acme".parse().unwrap(), "narrow", text).await;
+    let below = "nodes: {go: {wait: {signal: go}, next: s}, s: {flow: below}}";
+    publish(&app, app.database(), "below", "nodes: {a: {with: '7'}}").await;
+    publish(&app, app.database(), "outer", below).await;
+    let outer = start(&app, "outer", json!({})).await;
+    until(&app, &outer, &["waiting"]).await;
     let first = start(&app, "narrow", json!({})).await;
     until(&app, &first, &["waiting"]).await;
     let queued = start(&app, "narrow", json!({})).await;
@@ -132,6 +167,10 @@ async fn a_full_queue_refuses_starts_of_its_tenant_alone(backend: Backend) {
     assert!(refused.text.contains("wait to begin"), "{}", refused.text);
     app.call("flow://narrow?async=true", json!({})).await.is_problem(429, "RATE_LIMITED");
     start(&acme, "narrow", json!({})).await;
+    // What was accepted has its sub-flows all the same.
+    app.post(&format!("runs/{outer}/signals/go"), json!({})).await.is(202);
+    let ended = until(&app, &outer, &["succeeded", "failed"]).await;
+    assert_eq!(ended["output"], 7, "{ended}");
     let gone = "DELETE FROM runs WHERE id = 'copy-1'";
     sqlx::query(gone).execute(&mut connection).await.unwrap();
     start(&app, "narrow", json!({})).await;

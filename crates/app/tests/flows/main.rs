@@ -19,6 +19,7 @@ mod faults;
 mod files;
 mod graphs;
 mod limits;
+mod mcp;
 mod messages;
 mod people;
 mod results;

@@ -37,6 +37,12 @@ async fn the_first_decision_counts(backend: Backend) {
     let path = format!("approvals/{approval}");
     let wrong = app.post(&path, json!({ "decision": "approve", "data": { "carrier": 1 } })).await;
     wrong.is_problem(422, "VALIDATION_FAILED");
+    // More than the node could give is refused while somebody can still decide.
+    for (comment, data) in [(2 << 20, 0), (700 << 10, 700 << 10), ((1 << 20) - 80, 0)] {
+        let data = json!({ "carrier": "x".repeat(data) });
+        let large = json!({ "decision": "approve", "comment": "x".repeat(comment), "data": data });
+        app.post(&path, large).await.is_problem(422, "VALIDATION_FAILED");
+    }
     let approve = || app.post(&path, json!({ "decision": "approve", "data": { "carrier": "dhl" } }));
     let (one, other) = tokio::join!(approve(), approve());
     let mut statuses = [one.status, other.status];

@@ -9,6 +9,7 @@ use testkit::{Backend, TestApp, on_both_databases};
 on_both_databases! {
     a_stream_of_events_goes_on_where_it_broke_off
     a_stream_of_events_ends_with_its_key
+    a_stream_of_as_many_events_as_are_read_at_once_ends_once
 }
 
 fn ids(text: &str) -> Vec<u64> {
@@ -60,4 +61,21 @@ async fn a_stream_of_events_ends_with_its_key(backend: Backend) {
     let ended = async { while stream.chunk().await.ok().flatten().is_some() {} };
     tokio::time::timeout(PATIENCE, ended).await.expect("the stream ends");
     assert_eq!(app.get(&format!("runs/{id}")).await.is(200).body["state"], "waiting");
+}
+
+/// FL-30: the journal is read in pages of 200.
+async fn a_stream_of_as_many_events_as_are_read_at_once_ends_once(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    // Beside these there are the beginning and the end.
+    let nodes: Vec<_> = (0..198).map(|number| format!("n{number}: {{with: '1'}}")).collect();
+    let text = format!("nodes: {{{}}}\noutput: ${{n7}}", nodes.join(", "));
+    publish(&app, app.database(), "wide", &text).await;
+    let id = run(&app, "wide", json!({})).await.is(200).string("id");
+    for last in ["0", "1", "199"] {
+        let request = app.request(Method::GET, &format!("runs/{id}/events")).header("last-event-id", last);
+        let events = send(request).await.is(200).text;
+        assert_eq!(ids(&events), (last.parse::<u64>().unwrap() + 1..=200).collect::<Vec<_>>());
+        assert_eq!(events.matches("event: end").count(), 1, "behind {last}");
+        assert!(events.contains(r#""output":1"#), "behind {last}");
+    }
 }

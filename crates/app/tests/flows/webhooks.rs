@@ -71,7 +71,14 @@ async fn a_webhook_takes_what_its_secret_proves(backend: Backend) {
         post(&app, &path, BODY, &[("authorization", wrong)]).await.is_problem(401, "UNAUTHENTICATED");
     }
     post(&app, &path, BODY, &[]).await.is_problem(401, "UNAUTHENTICATED");
+    // As long as a key may be that REST takes.
+    let with_key = |key: String| [("authorization", format!("Bearer {secret}")), ("idempotency-key", key)];
+    for length in [0, 513, 60_000] {
+        let refused = post(&app, &path, BODY, &with_key("k".repeat(length))).await;
+        assert!(refused.is_problem(422, "VALIDATION_FAILED").text.contains("1 to 512 bytes"));
+    }
     assert_eq!(app.get("runs?flow=token").await.is(200).body["total"], 1);
+    is_taken(&app, post(&app, &path, BODY, &with_key("k".repeat(512))).await).await;
 
     let (path, secret) = published(&app, "auth: hmac, header: x-signature").await;
     let signature = signed(secret.as_bytes(), BODY);

@@ -1,10 +1,12 @@
 //! A service of one's own to call, flows to run, and few words for both.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 use store::Store;
 use store::flows::{NewDraft, NewTrigger, Publication};
+use testkit::client::send_json;
 use testkit::http::Server;
 use testkit::{Client, Database, Reply, eventually};
 use tool::{Secret, TenantId};
@@ -134,6 +136,13 @@ pub(crate) async fn until(client: &Client, run: &str, states: &[&str]) -> Value 
 /// Publishes a text as people do.
 pub(crate) async fn publish_over_rest(client: &Client, id: &str, text: &str) -> Reply {
     client.post("flows", json!({ "id": id, "source": text })).await.is(201);
+    client.post(&format!("flows/{id}/publish"), json!({})).await.is(200)
+}
+
+/// Publishes another text of a flow that is there.
+pub(crate) async fn republish_over_rest(client: &Client, id: &str, text: &str) -> Reply {
+    let draft = client.request(Method::PUT, &format!("flows/{id}/draft"));
+    send_json(draft, &json!({ "source": text })).await.is(200);
     client.post(&format!("flows/{id}/publish"), json!({})).await.is(200)
 }
 

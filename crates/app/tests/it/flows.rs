@@ -131,7 +131,7 @@ async fn gives_webhooks_a_secret_once(backend: Backend) {
     let settings = json!({ "auth": "standard", "header": null, "prefix": null, "tolerance": null });
     let hook =
         json!({ "name": "in", "type": "webhook", "enabled": true, "settings": settings, "path": path });
-    let settings = json!({ "cron": "0 3 * * *", "timezone": null, "catch_up": "none", "overlap": "queue" });
+    let settings = json!({ "cron": "0 3 * * *", "timezone": "UTC", "catch_up": "none", "overlap": "queue" });
     let clock = json!({ "name": "schedule_2", "type": "schedule", "enabled": true, "settings": settings });
     assert_eq!(listed.body["items"], json!([hook, clock]));
     let act = async |name: &str, action: &str| {

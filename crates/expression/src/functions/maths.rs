@@ -122,10 +122,20 @@ pub(super) fn round<'a>(_: &mut Run<'a>, arguments: &[Val<'a>]) -> Found<'a> {
     };
     let places = as_index(places).filter(|places| (0..=PLACES).contains(places));
     let places = places.ok_or_else(|| Fault::failed(format!("round() takes 0 to {PLACES} places")))?;
-    // Through text: 2.675 is rounded as it is written, not as it is stored.
-    let written = crate::number::print(number);
-    let scale = 10f64.powi(i32::try_from(places).unwrap_or(0));
-    let rounded = (number * scale).round() / scale;
-    let is_short = written.split_once('.').is_none_or(|(_, fraction)| fraction.len() as i64 <= places);
-    Ok(Val::Double(if is_short { number } else { rounded }))
+    Ok(Val::Double(round_written(number, places)))
+}
+
+/// Rounds a number as it is written, not as it is stored: 1.005 is a little less than that.
+fn round_written(number: f64, places: i64) -> f64 {
+    let text = format!("{:e}", number.abs());
+    // Neither infinity nor what is no number has an exponent.
+    let Some((digits, exponent)) = text.split_once('e') else { return number };
+    let digits = digits.replace('.', "");
+    let kept = exponent.parse::<i64>().unwrap_or_default() + 1 + places;
+    let Ok(kept) = usize::try_from(kept) else { return 0f64.copysign(number) };
+    let Some((kept, rest)) = digits.split_at_checked(kept).filter(|(_, rest)| !rest.is_empty()) else {
+        return number;
+    };
+    let rounded = kept.parse::<u64>().unwrap_or_default() + u64::from(rest >= "5");
+    format!("{rounded}e-{places}").parse().unwrap_or(number).copysign(number)
 }

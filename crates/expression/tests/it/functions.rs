@@ -26,6 +26,14 @@ fn lists() -> Vec<(&'static str, Value)> {
             json!([3, -3, 2.68, 3, 1.3, 1e300]),
         ),
         (
+            "[round(1.005, 2), round(1.255, 2), round(-1.005, 2), round(9.995, 2), round(0.05, 1), round(0.04, 1)]",
+            json!([1.01, 1.26, -1.01, 10.0, 0.1, 0.0]),
+        ),
+        (
+            "[round(1e300, 2), round(1.5e-7, 7), round(0.5, 0), round(123.456, 0), round(1.1, 15), round(5e-324, 15)]",
+            json!([1e300, 2e-7, 1.0, 123.0, 1.1, 0.0]),
+        ),
+        (
             "[sort([3, 1, 2]), sort(['b', 'a']), sort(order.lines, l => l.price).map(l, l.price)]",
             json!([[1, 2, 3], ["a", "b"], [1, 2.5, 10]]),
         ),

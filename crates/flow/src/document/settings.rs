@@ -18,12 +18,10 @@ impl Trigger {
     }
 
     /// The fields of its type with their defaults, times in milliseconds. `inputs` and `dedupe` stay in the document.
-    #[must_use]
-    pub fn settings(&self) -> Value {
+    pub(crate) fn settings(&self) -> Value {
         match &self.source {
-            Source::Schedule { cron, timezone, catch_up, overlap } => json!({
+            Source::Schedule { cron, catch_up, overlap, .. } => json!({
                 "cron": cron.to_string(),
-                "timezone": timezone.map(|zone| zone.name()),
                 "catch_up": catch_up.as_str(),
                 "overlap": overlap.as_str(),
             }),

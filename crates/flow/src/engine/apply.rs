@@ -17,6 +17,7 @@ impl Machine {
                 self.begun_at = Some(record.at);
                 (self.inputs, self.vars) = (inputs.clone(), vars.clone());
             }
+            Fact::Written { vars } => self.vars.extend(vars.clone()),
             Fact::Ended(ending) => self.ending = Some(ending.clone()),
             Fact::Signal { name, key, data } => self.signals.push((name.clone(), key.clone(), data.clone())),
             Fact::Cancel => self.is_cancelling = true,
@@ -181,7 +182,7 @@ impl Machine {
         self.settle_node(spot, json!({"error": error.to_value()}), exit);
     }
 
-    /// What might have begun does not begin any more, but what the handler leads to does.
+    /// What might have begun does not begin any more, nor what only that leads to; but what the handler leads to does, behind it.
     fn apply_caught(&mut self, error: &Failure, at: DateTime<Utc>) {
         // Whoever looks after a run that took too long has as much time again.
         self.begun_at = Some(at);
@@ -189,9 +190,17 @@ impl Machine {
             run["error"] = error.to_value();
         }
         let Some(root) = self.frames.get_mut(&ROOT) else { return };
-        let standings = settle(&root.block.graph, &root.exits, false);
-        for (node, standing) in standings.into_iter().enumerate() {
-            if standing == Standing::Ready && root.block.graph.handler() != Some(node) {
+        let graph = &root.block.graph;
+        // Each that ends may be what another was still waiting for.
+        loop {
+            let standings = settle(graph, &root.exits, true);
+            let is_over =
+                |node: &usize| standings[*node] == Standing::Ready && graph.handler() != Some(*node);
+            let over: Vec<usize> = (0..graph.len()).filter(is_over).collect();
+            if over.is_empty() {
+                break;
+            }
+            for node in over {
                 root.exits[node] = Some(Exit::Nowhere);
                 root.states[node] = State::Ended;
             }

@@ -50,7 +50,8 @@ impl Machine {
             return self.fail_frame(id, failure);
         }
         let block = Arc::clone(&frame.block);
-        let standings = settle(&block.graph, &frame.exits, id == ROOT && self.is_caught);
+        let is_caught = self.is_caught;
+        let standings = settle(&block.graph, &frame.exits, id == ROOT && is_caught);
         for (node, standing) in standings.iter().enumerate() {
             if *standing == Standing::Ready && matches!(self.state((id, node)), Some(State::Idle)) {
                 if !self.has_room() {
@@ -59,7 +60,8 @@ impl Machine {
                 }
                 self.begin((id, node));
             }
-            if self.ending.is_some() || !self.frames.contains_key(&id) {
+            // Once the handler has taken over, it is another question what is ready.
+            if self.ending.is_some() || !self.frames.contains_key(&id) || self.is_caught != is_caught {
                 return;
             }
         }

@@ -3,6 +3,7 @@
 use super::record::{Fact, Record};
 use crate::document::{Action, Block, Flow, Node};
 use crate::settle::Graph;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// The records that count. A retry makes what failed, and what was cancelled because of it, not to have been.
@@ -57,22 +58,54 @@ pub(crate) fn downstream<'a>(block: &'a Block, graph: &Graph, from: usize) -> Ha
 }
 
 /// What a new run begins with that goes on from a node of the flow's own block: the ends of all nodes that
-/// `from` does not lead to, of those that `flow` still has. `None` if it has no such node.
+/// `from` does not lead to, of those that `flow` still has, and what was written inside of them. `None` if it has no such
+/// node.
 #[must_use]
 pub fn copied(flow: &Flow, records: &[Record], from: &str) -> Option<Vec<Record>> {
     let start = flow.block.find(from)?;
     let again = downstream(&flow.block, &flow.block.graph, start);
-    let is_copied = |record: &&Record| match &record.fact {
+    let is_end = |record: &Record| match &record.fact {
         Fact::Succeeded { .. } | Fact::Skipped => is_top(&record.path),
         Fact::Failed { .. } => {
             is_top(&record.path) && find(&flow.block, &record.path).is_some_and(|node| node.has_fail)
         }
         _ => false,
     };
-    let is_known =
-        |record: &&Record| flow.block.find(&record.path).is_some() && !again.contains(record.path.as_str());
+    let is_known = |path: &str| flow.block.find(path).is_some() && !again.contains(path);
     let effective = effective(flow, records);
-    Some(effective.into_iter().filter(is_copied).filter(is_known).cloned().collect())
+    let ends = effective.iter().filter(|record| is_end(record) && is_known(&record.path));
+    let ended: HashSet<&str> = ends.map(|record| record.path.as_str()).collect();
+    let mut copied: Vec<Record> = Vec::new();
+    for record in effective.into_iter().filter(|record| ended.contains(top(&record.path))) {
+        match written(flow, record) {
+            _ if is_end(record) => copied.push(record.clone()),
+            Some(vars) => add_written(&mut copied, record, vars),
+            None => {}
+        }
+    }
+    Some(copied)
+}
+
+/// The vars of the flow that a record inside of a node has written; one of an earlier replay has them, too.
+fn written(flow: &Flow, record: &Record) -> Option<Map<String, Value>> {
+    let mut vars = match &record.fact {
+        Fact::Succeeded { sets, .. } => sets.iter().cloned().collect(),
+        Fact::Written { vars } => vars.clone(),
+        _ => return None,
+    };
+    vars.retain(|name, _| flow.vars.iter().any(|(var, _)| var.name == *name));
+    (!vars.is_empty()).then_some(vars)
+}
+
+/// As one record with what was written just before inside of the same node.
+fn add_written(copied: &mut Vec<Record>, record: &Record, vars: Map<String, Value>) {
+    let path = top(&record.path);
+    if let Some(Record { path: before, fact: Fact::Written { vars: together }, .. }) = copied.last_mut()
+        && before == path
+    {
+        return together.extend(vars);
+    }
+    copied.push(Record { at: record.at, path: path.to_owned(), attempt: 1, fact: Fact::Written { vars } });
 }
 
 /// The first node of the flow's own block, among those that records are about, in which somebody or a guard decides.

@@ -83,6 +83,11 @@ pub enum Fact {
         /// Which.
         error: Failure,
     },
+    /// What was written inside of a node that a replay does not repeat.
+    Written {
+        /// Vars of the flow, by name.
+        vars: Map<String, Value>,
+    },
     /// The run ended.
     Ended(Ending),
     /// Somebody sent a signal.
@@ -143,6 +148,17 @@ pub struct Decision {
     pub comment: Option<String>,
     /// What was filled in.
     pub data: Value,
+}
+
+impl Decision {
+    /// What the node of the approval gives, once it was decided.
+    #[must_use]
+    pub fn to_value(&self, at: DateTime<Utc>) -> Value {
+        json!({
+            "decision": if self.is_approved { "approve" } else { "reject" }, "by": self.by, "at": at.to_rfc3339(),
+            "comment": self.comment, "data": self.data
+        })
+    }
 }
 
 /// How a run ended.

@@ -7,7 +7,7 @@ use super::{Machine, ROOT};
 use crate::document::{Action, Approval, OnTimeout};
 use crate::settle::Exit;
 use chrono::{DateTime, Utc};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 impl Machine {
@@ -87,11 +87,7 @@ impl Machine {
     fn decide(&mut self, spot: Spot, decision: Decision) -> Result<(), Failure> {
         let block = Arc::clone(&self.frames[&spot.0].block);
         let Action::Approval(approval) = &block.nodes[spot.1].action else { return Ok(()) };
-        let word = if decision.is_approved { "approve" } else { "reject" };
-        let value = json!({
-            "decision": word, "by": decision.by, "at": self.now.to_rfc3339(),
-            "comment": decision.comment, "data": decision.data
-        });
+        let value = decision.to_value(self.now);
         match decision.is_approved {
             true => self.finish(spot, value, Exit::NextAnd(0)),
             false if approval.has_else => self.finish(spot, value, Exit::Branch(1)),

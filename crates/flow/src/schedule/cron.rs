@@ -1,6 +1,6 @@
 //! Cron expressions: five fields, or six with seconds first; lists, ranges, steps, names, `@daily` and the like.
 
-use chrono::{Datelike, NaiveDate, NaiveTime, Weekday};
+use chrono::{Datelike, NaiveDate, NaiveTime, Timelike, Weekday};
 use std::fmt;
 use std::str::FromStr;
 
@@ -29,8 +29,12 @@ impl Field {
         self.bits & (1 << number) != 0
     }
 
-    fn numbers(self) -> impl DoubleEndedIterator<Item = u32> {
-        (0..64).filter(move |number| self.has(*number))
+    fn numbers(self) -> impl Iterator<Item = u32> {
+        self.numbers_from(0)
+    }
+
+    fn numbers_from(self, first: u32) -> impl Iterator<Item = u32> {
+        (first..64).filter(move |number| self.has(*number))
     }
 }
 
@@ -110,12 +114,15 @@ impl Cron {
         fits && self.months.has(day.month())
     }
 
-    /// The times of a day, from the first.
-    pub(super) fn times(&self) -> impl Iterator<Item = NaiveTime> {
-        self.hours.numbers().flat_map(move |hour| {
-            let minutes = self.minutes.numbers();
-            minutes.flat_map(move |minute| {
-                self.seconds.numbers().filter_map(move |second| NaiveTime::from_hms_opt(hour, minute, second))
+    /// The times of a day from that second on. Those before cost nothing: there may be one for each second of the day.
+    pub(super) fn times(&self, from: NaiveTime) -> impl Iterator<Item = NaiveTime> {
+        let (first_hour, first_minute) = (from.hour(), from.minute());
+        self.hours.numbers_from(first_hour).flat_map(move |hour| {
+            let is_first = hour == first_hour;
+            self.minutes.numbers_from(if is_first { first_minute } else { 0 }).flat_map(move |minute| {
+                let is_first = is_first && minute == first_minute;
+                let seconds = self.seconds.numbers_from(if is_first { from.second() } else { 0 });
+                seconds.filter_map(move |second| NaiveTime::from_hms_opt(hour, minute, second))
             })
         })
     }

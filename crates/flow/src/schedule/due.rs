@@ -3,10 +3,9 @@
 use super::Cron;
 use crate::document::CatchUp;
 use chrono::{
-    DateTime, Datelike, Duration, MappedLocalTime, NaiveDate, NaiveDateTime, Offset, TimeZone, Utc,
+    DateTime, Datelike, Duration, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset, TimeZone, Utc,
 };
 use chrono_tz::Tz;
-use std::collections::VecDeque;
 
 /// Leap days come at most eight years apart, and weekdays with them every 28 at most; more is never.
 const MAX_DAYS: u32 = 366 * 41;
@@ -58,20 +57,29 @@ pub fn firing(
         CatchUp::None => last.max(watches),
         CatchUp::Last | CatchUp::All => last,
     };
-    let mut found = VecDeque::new();
-    for instant in due(cron, zone, after, now) {
-        if found.len() == MAX_CAUGHT_UP {
-            found.pop_front();
-        }
-        found.push_back(instant);
-    }
+    let mut found = latest(cron, zone, after, now);
     let missed = found.partition_point(|instant| *instant <= watches);
     let kept = match catch_up {
         CatchUp::None | CatchUp::All => missed,
         CatchUp::Last => missed.min(1),
     };
     found.drain(..missed - kept);
-    found.into()
+    found
+}
+
+/// The latest of the instants behind `after` and not behind `until`, in order. It begins where as many would be if there were one
+/// each second, and goes further back only where there are fewer: what is older may be millions.
+fn latest(cron: &Cron, zone: Tz, after: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+    let mut back = Duration::seconds(MAX_CAUGHT_UP as i64);
+    loop {
+        let from = after.max(until - back);
+        let mut found: Vec<_> = due(cron, zone, from, until).collect();
+        if from == after || found.len() >= MAX_CAUGHT_UP {
+            found.drain(..found.len().saturating_sub(MAX_CAUGHT_UP));
+            return found;
+        }
+        back = back * 2;
+    }
 }
 
 /// The first instant behind `after`.
@@ -80,6 +88,23 @@ pub fn firing(
 /// the first time; every so many minutes goes on through both.
 #[must_use]
 pub fn next(cron: &Cron, zone: Tz, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    next_today(cron, zone, after).or_else(|| next_of_days(cron, zone, after))
+}
+
+/// The first instant behind `after` on the same day, if the clock does not change before it: then it is the first local
+/// time that comes.
+fn next_today(cron: &Cron, zone: Tz, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let offset = |at: DateTime<Utc>| zone.offset_from_utc_datetime(&at.naive_utc()).fix();
+    let local = after.with_timezone(&zone).naive_local();
+    let day = Some(local.date()).filter(|day| cron.allows_day(*day))?;
+    let found = cron.times(local.time()).map(|time| day.and_time(time)).find(|found| *found > local)?;
+    let instant = found.and_utc() - Duration::seconds(i64::from(offset(after).local_minus_utc()));
+    // Of a doubled hour it may be the second time.
+    let is_meant = offset(instant) == offset(after) && instants_of(cron, zone, found).contains(&instant);
+    is_meant.then_some(instant)
+}
+
+fn next_of_days(cron: &Cron, zone: Tz, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
     // A day before: what a gap moved, and the second of a doubled hour, belong to local times that seem past.
     let mut day = after.with_timezone(&zone).date_naive().pred_opt()?;
     for looked in 0..MAX_DAYS {
@@ -114,7 +139,7 @@ fn first_of_day(cron: &Cron, zone: Tz, day: NaiveDate, after: DateTime<Utc>) -> 
     if midnight + Duration::hours(24 + 27) < after {
         return None;
     }
-    let locals = cron.times().map(|time| day.and_time(time));
+    let locals = cron.times(NaiveTime::MIN).map(|time| day.and_time(time));
     if let Some(offset) = steady_offset(zone, midnight) {
         let mut instants = locals.map(|local| local.and_utc() - offset);
         return instants.find(|instant| *instant > after);

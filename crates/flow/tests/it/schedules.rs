@@ -1,8 +1,12 @@
 //! Schedules by the clocks of time zones.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, MappedLocalTime, TimeDelta, TimeZone, Timelike, Utc};
+use chrono_tz::Tz;
 use flow::CatchUp;
 use flow::schedule::{Cron, due, firing, next};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::time::Instant;
 
 fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
@@ -134,6 +138,26 @@ fn missed_instants_are_caught_up_with() {
     );
 }
 
+/// FL-27: a schedule of every second that nobody looked at for long is looked through in a moment, also where clocks change.
+#[test]
+fn a_long_time_of_many_instants_is_short_work() {
+    let zone: Tz = "Europe/Berlin".parse().unwrap();
+    for cron in ["* * * * * *", "*/7 * * * * *", "* * 1-3 * * *"] {
+        let cron: Cron = cron.parse().unwrap();
+        for now in ["2026-07-01T12:00:00Z", "2026-03-29T01:30:00Z", "2026-10-25T01:30:00Z"].map(instant) {
+            let begun = Instant::now();
+            let found = firing(&cron, zone, now - TimeDelta::days(400), now, now, CatchUp::All);
+            assert!(begun.elapsed().as_secs() < 10, "{cron} until {now}: {:?}", begun.elapsed());
+            assert_eq!(found.len(), 1000);
+            assert!(
+                found.is_sorted_by(|a, b| a < b) && now - found[0] < TimeDelta::days(2),
+                "{cron} until {now}"
+            );
+            assert_eq!(firing(&cron, zone, now - TimeDelta::days(1), now, now, CatchUp::Last).len(), 1);
+        }
+    }
+}
+
 #[test]
 fn what_is_no_schedule_is_told() {
     for (text, wanted) in [
@@ -157,6 +181,74 @@ mod random {
     use super::*;
     use proptest::prelude::*;
 
+    /// What a schedule says, read without our code.
+    #[derive(Debug, Clone)]
+    struct Fields {
+        seconds: Vec<u32>,
+        minutes: Option<Vec<u32>>,
+        hours: Option<Vec<u32>>,
+    }
+
+    impl Fields {
+        fn text(&self) -> String {
+            let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            let open = |numbers: &Option<Vec<u32>>| numbers.as_deref().map_or("*".to_owned(), list);
+            format!("{} {} {} * * *", list(&self.seconds), open(&self.minutes), open(&self.hours))
+        }
+
+        /// All instants of some days around a time, one local time after the other.
+        fn instants(&self, zone: Tz, around: DateTime<Utc>) -> BTreeSet<DateTime<Utc>> {
+            let is_fixed = self.minutes.is_some() && self.hours.is_some();
+            let minutes = self.minutes.clone().unwrap_or_else(|| (0..60).collect());
+            let hours = self.hours.clone().unwrap_or_else(|| (0..24).collect());
+            let mut found = BTreeSet::new();
+            for day in -3..=8 {
+                let day = around.with_timezone(&zone).date_naive() + TimeDelta::days(day);
+                for (hour, minute, second) in hours.iter().flat_map(|hour| {
+                    let seconds = |minute| self.seconds.iter().map(move |second| (*hour, minute, *second));
+                    minutes.iter().flat_map(move |minute| seconds(*minute)).collect::<Vec<_>>()
+                }) {
+                    let mut local = day.and_hms_opt(hour, minute, second).unwrap();
+                    match zone.from_local_datetime(&local) {
+                        MappedLocalTime::Single(at) => drop(found.insert(at.to_utc())),
+                        MappedLocalTime::Ambiguous(first, second) => {
+                            found.insert(first.to_utc());
+                            found.extend((!is_fixed).then(|| second.to_utc()));
+                        }
+                        MappedLocalTime::None => {
+                            while zone.from_local_datetime(&local) == MappedLocalTime::None {
+                                local = local.with_second(0).unwrap() + TimeDelta::minutes(1);
+                            }
+                            found.insert(zone.from_local_datetime(&local).earliest().unwrap().to_utc());
+                        }
+                    }
+                }
+            }
+            found
+        }
+    }
+
+    fn fields() -> impl Strategy<Value = Fields> {
+        let some = |end: u32| {
+            prop::collection::btree_set(0..end, 1..4).prop_map(|numbers| numbers.into_iter().collect())
+        };
+        let seconds = prop_oneof![Just(vec![0]), some(60)];
+        (seconds, prop::option::of(some(60)), prop::option::of(some(24)))
+            .prop_map(|(seconds, minutes, hours)| Fields { seconds, minutes, hours })
+    }
+
+    /// Gaps and doubled hours, one of them at midnight, one of half an hour, one of a day; the last is no change.
+    const CHANGES: [(&str, &str); 8] = [
+        ("Europe/Berlin", "2026-03-29T01:00:00Z"),
+        ("Europe/Berlin", "2026-10-25T01:00:00Z"),
+        ("America/Sao_Paulo", "2018-11-04T03:00:00Z"),
+        ("America/Sao_Paulo", "2018-02-18T02:00:00Z"),
+        ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
+        ("Australia/Lord_Howe", "2026-10-03T15:30:00Z"),
+        ("Pacific/Apia", "2011-12-30T10:00:00Z"),
+        ("Asia/Kolkata", "2026-01-01T00:00:00Z"),
+    ];
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -174,6 +266,20 @@ mod random {
             prop_assert!(found > start);
             let between: Vec<_> = due(&cron, zone, start - chrono::Duration::seconds(back), found).filter(|at| *at > start).collect();
             prop_assert_eq!(between, [found]);
+        }
+
+        /// FL-27: the next instant is the first of all that local times stand for, near changes of clocks and far from them.
+        #[test]
+        fn the_next_instant_is_the_first_there_is(fields in fields(), change in 0..CHANGES.len(), minutes in -2000..2000i64) {
+            let (zone, change) = (CHANGES[change].0.parse().unwrap(), instant(CHANGES[change].1));
+            let mut after = change + TimeDelta::minutes(minutes);
+            let all = fields.instants(zone, after);
+            let cron: Cron = fields.text().parse().unwrap();
+            for _ in 0..4 {
+                let wanted = all.range((Bound::Excluded(after), Bound::Unbounded)).next().copied();
+                prop_assert_eq!(next(&cron, zone, after), wanted, "{} behind {}", cron, after);
+                after = wanted.unwrap();
+            }
         }
     }
 }

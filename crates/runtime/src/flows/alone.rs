@@ -35,7 +35,8 @@ pub struct Alone {
     pub inputs: Map<String, Value>,
     /// What its calls go through.
     pub gateway: Arc<Gateway>,
-    /// What the contexts of its calls begin with; its cancel cancels the run.
+    /// What the contexts of its calls begin with; its cancel cancels the run. Each call has the time that it has left when the
+    /// run begins.
     pub cx: Context,
     /// What programs call a kind of failure.
     pub code_of: fn(ErrorKind) -> &'static str,
@@ -57,7 +58,8 @@ impl Alone {
         };
         let mut machine = Machine::new(self.flow, start, &[]);
         let journal = Memory { watcher, news: Mutex::default(), cancel: self.cx.cancel.clone() };
-        let calls = Arc::new(PlainCalls { gateway: self.gateway, cx: self.cx, code_of: self.code_of });
+        let time = self.cx.remaining();
+        let calls = Arc::new(PlainCalls { gateway: self.gateway, cx: self.cx, time, code_of: self.code_of });
         let never = CancellationToken::new();
         drive(&mut machine, &journal, calls, &SystemClock, &never)
             .await
@@ -145,6 +147,8 @@ impl Clock for SystemClock {
 struct PlainCalls {
     gateway: Arc<Gateway>,
     cx: Context,
+    /// Of each call for which the flow gives none.
+    time: Duration,
     code_of: fn(ErrorKind) -> &'static str,
 }
 
@@ -153,8 +157,7 @@ impl Calls for PlainCalls {
     async fn call(&self, call: Call) -> std::result::Result<Answer, Failure> {
         let (uri, in_place) = agents::target(&call.target)?;
         let left = call.deadline.map(|deadline| (deadline - Utc::now()).to_std().unwrap_or(Duration::ZERO));
-        let time = left.unwrap_or_else(|| self.cx.remaining());
-        let deadline = Instant::now() + time;
+        let deadline = Instant::now() + left.unwrap_or(self.time);
         let step = Step {
             run: None,
             path: Some(call.path.as_str().into()),

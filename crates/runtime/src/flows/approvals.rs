@@ -2,7 +2,7 @@
 
 use super::Flows;
 use super::given::{Given, spelled};
-use chrono::{DateTime, SecondsFormat};
+use chrono::{DateTime, SecondsFormat, Utc};
 use flow::engine::{Decision, Waiting};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -70,10 +70,11 @@ impl Approval {
         }
     }
 
-    /// What was filled in is as `fields` says.
+    /// What was filled in is as `fields` says, and the node can give it, whenever it does.
     fn check(&self, decision: &Decision) -> Result<()> {
-        flow::engine::check_value(&decision.data)
-            .map_err(|failure| Error::invalid_input(format!("'data': {}", failure.message)))?;
+        flow::engine::check_value(&decision.to_value(DateTime::<Utc>::MAX_UTC)).map_err(|failure| {
+            Error::invalid_input(format!("'comment' and 'data' are too large: {}", failure.message))
+        })?;
         let Some(fields) = self.fields.as_ref().filter(|_| decision.is_approved) else { return Ok(()) };
         let problems = Schema::compile(fields, "field")?.check(&decision.data);
         let Some(first) = problems.first() else { return Ok(()) };

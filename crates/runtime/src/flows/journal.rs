@@ -114,18 +114,13 @@ impl RunJournal {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut commit = Commit::of(records.iter().map(to_row).collect());
         for record in records {
-            match &record.fact {
-                Fact::Waiting(waiting) => {
-                    commit.opened.push(wait_of(&record.path, waiting, self.run.is_secret));
-                }
-                fact if ends_wait(fact) && standing.waiting.contains(&record.path) => {
-                    let count = commit.opened.len();
-                    commit.opened.retain(|opened| opened.path != record.path);
-                    if commit.opened.len() == count {
-                        commit.closed.push(record.path.clone());
-                    }
-                }
-                _ => {}
+            let waits = matches!(record.fact, Fact::Waiting(_));
+            // Who waits for something else does not wait for what was before any more.
+            if (waits || ends_wait(&record.fact)) && standing.waiting.contains(&record.path) {
+                close_wait(&mut commit, &record.path);
+            }
+            if let Fact::Waiting(waiting) = &record.fact {
+                commit.opened.push(wait_of(&record.path, waiting, self.run.is_secret));
             }
             match &record.fact {
                 Fact::Failed { child: Some(child), .. } | Fact::Cancelled { child: Some(child) } => {
@@ -191,6 +186,15 @@ impl RunJournal {
     /// Gives the run back, so that somebody else takes it up at once.
     pub(super) async fn release(&self) -> Result<(), Lost> {
         self.write(Commit::then(Then::Release)).await.map(drop)
+    }
+}
+
+/// What was opened in the same commit is not opened at all.
+fn close_wait(commit: &mut Commit, path: &str) {
+    let count = commit.opened.len();
+    commit.opened.retain(|opened| opened.path != path);
+    if commit.opened.len() == count {
+        commit.closed.push(path.to_owned());
     }
 }
 

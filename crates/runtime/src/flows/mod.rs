@@ -28,7 +28,7 @@ pub use doors::{Replay, SIGNALS};
 pub use given::{Given, Origin, Rights, Starter};
 pub use polling::POLLING_TOOL;
 pub use service::{check_unit, not_waiting};
-pub use start::{MAX_DEPTH, NewStart, StartedRun};
+pub use start::{MAX_DEPTH, MAX_KEY_BYTES, NewStart, StartedRun};
 pub use triggers::Delivery;
 pub use versions::Version;
 pub use wait::{address_of, tool_of, tool_of_agent};

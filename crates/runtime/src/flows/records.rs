@@ -105,6 +105,7 @@ mod tests {
             Fact::Again,
             Fact::Cancel,
             Fact::Pass(3),
+            Fact::Written { vars: Map::from_iter([("n".to_owned(), json!(1))]) },
             Fact::Called { target: json!("api://a/b"), arguments: Map::new() },
             Fact::Waiting(Waiting::Child { run: "r".into() }),
             Fact::Signal { name: "s".into(), key: None, data: Value::Null },

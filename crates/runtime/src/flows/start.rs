@@ -25,6 +25,9 @@ pub(super) fn too_deep() -> String {
     format!("sub-flows stand more than {MAX_DEPTH} deep in one another; see that none runs itself")
 }
 
+/// As long may a key be that whoever starts a run gives it.
+pub const MAX_KEY_BYTES: usize = 512;
+
 /// A run to be.
 pub struct NewStart {
     /// Of which flow.

@@ -1,4 +1,5 @@
-//! Where triggers of tables begin: what changed before they were there is not theirs, all that comes behind is.
+//! How far triggers have come, and where those of tables begin: what changed before they were there is not theirs, all
+//! that comes behind is.
 
 use crate::database::Write;
 use crate::{Result, row};
@@ -36,4 +37,16 @@ pub(crate) async fn begin(write: &mut Write, tenant: &TenantId, flow: &str) -> R
 pub(crate) fn table_of(settings: &str) -> Option<String> {
     let settings: Value = serde_json::from_str(settings).ok()?;
     settings["table"].as_str().map(str::to_owned)
+}
+
+/// What the mark of a trigger is about: how far it has come by one clock, in one table or one folder says nothing of any other.
+pub(crate) fn place(kind: &str, settings: &str) -> Vec<Value> {
+    let settings: Value = serde_json::from_str(settings).unwrap_or_default();
+    let fields: &[&str] = match kind {
+        "schedule" => &["cron", "timezone"],
+        "table" => &["table"],
+        "file" => &["from", "prefix"],
+        _ => &[],
+    };
+    fields.iter().map(|field| settings[*field].clone()).collect()
 }

@@ -48,11 +48,6 @@ pub struct Trigger {
 }
 
 impl NewTrigger {
-    /// A mark that an older trigger of a table has is worth something to this one.
-    fn mark_is_of(&self, table: Option<&str>) -> bool {
-        self.kind != "table" || marks::table_of(&self.settings).as_deref() == table
-    }
-
     pub(crate) fn check(&self) -> Result<()> {
         for (field, text) in [("name", &self.name), ("type", &self.kind), ("settings", &self.settings)] {
             check_text(field, text)?;
@@ -122,18 +117,21 @@ impl Flows<'_> {
         write.commit_change(tenant).await
     }
 
-    /// Remembers how far the trigger has come.
-    pub async fn set_trigger_mark(self, tenant: &TenantId, flow: &str, name: &str, mark: &str) -> Result<()> {
+    /// Remembers how far the trigger has come, if it is still set to what it was when it was read: of one that was published
+    /// anew meanwhile that says nothing.
+    pub async fn set_trigger_mark(self, trigger: &Trigger, mark: &str) -> Result<()> {
         check_text("mark", mark)?;
         let mut write = self.0.write().await?;
-        let done =
-            sqlx::query("UPDATE flow_triggers SET mark = $4 WHERE tenant = $1 AND flow = $2 AND name = $3")
-                .bind(tenant.as_str())
-                .bind(row::clean(flow))
-                .bind(row::clean(name))
-                .bind(mark)
-                .execute(write.connection())
-                .await?;
+        let done = sqlx::query(
+            "UPDATE flow_triggers SET mark = $4 WHERE tenant = $1 AND flow = $2 AND name = $3 AND settings = $5",
+        )
+        .bind(trigger.tenant.as_str())
+        .bind(trigger.flow.as_str())
+        .bind(trigger.name.as_str())
+        .bind(mark)
+        .bind(trigger.settings.as_str())
+        .execute(write.connection())
+        .await?;
         finish(write, done.rows_affected()).await
     }
 
@@ -214,7 +212,8 @@ pub(crate) async fn begin_anew(write: &mut Write, tenant: &TenantId, flow: &str)
     marks::begin(write, tenant, flow).await
 }
 
-/// Those that keep their name and kind keep their address, secret and mark, and stay off if they were.
+/// Those that keep their name and kind keep their address and secret, and stay off if they were; their mark they keep if
+/// it still says something.
 pub(crate) async fn replace(
     write: &mut Write,
     tenant: &TenantId,
@@ -228,20 +227,22 @@ pub(crate) async fn replace(
         .await?;
     for row in &rows {
         let (name, kind) = (row::text(row, "name")?, row::text(row, "type")?);
-        let table = marks::table_of(&row::text(row, "settings")?);
-        let is_kept = |trigger: &NewTrigger| {
-            // The versions of one table say nothing of another.
-            let is_same_table = trigger.mark_is_of(table.as_deref());
-            trigger.name == name && trigger.kind == kind && is_same_table
+        let place = marks::place(&kind, &row::text(row, "settings")?);
+        let kept = triggers.iter().find(|trigger| trigger.name == name && trigger.kind == kind);
+        let change = match kept {
+            None => "DELETE FROM flow_triggers",
+            Some(trigger) if marks::place(&kind, &trigger.settings) != place => {
+                "UPDATE flow_triggers SET mark = NULL"
+            }
+            Some(_) => continue,
         };
-        if !triggers.iter().any(is_kept) {
-            sqlx::query("DELETE FROM flow_triggers WHERE tenant = $1 AND flow = $2 AND name = $3")
-                .bind(tenant.as_str())
-                .bind(flow)
-                .bind(name)
-                .execute(write.connection())
-                .await?;
-        }
+        let sql = format!("{change} WHERE tenant = $1 AND flow = $2 AND name = $3");
+        sqlx::query(AssertSqlSafe(sql))
+            .bind(tenant.as_str())
+            .bind(flow)
+            .bind(name)
+            .execute(write.connection())
+            .await?;
     }
     for trigger in triggers {
         sqlx::query(

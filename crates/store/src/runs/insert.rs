@@ -86,7 +86,7 @@ pub enum Refusal {
 }
 
 impl Runs<'_> {
-    /// Accepts a run, unless the tenant has `queue_limit` runs that have not begun.
+    /// Accepts a run, unless nobody waits for it and the tenant has `queue_limit` runs that have not begun.
     pub async fn insert(self, tenant: &TenantId, new: &NewRun, queue_limit: u32) -> Result<Inserted> {
         self.accept(tenant, new, queue_limit, 0).await
     }
@@ -119,7 +119,8 @@ impl Runs<'_> {
         if new.agent.is_none() {
             check_flow(&mut write, tenant, new).await?;
         }
-        if is_queue_full(&mut write, tenant, queue_limit).await? {
+        // Whoever is accepted comes to its end, with the runs that it waits for.
+        if new.parent.is_none() && is_queue_full(&mut write, tenant, queue_limit).await? {
             return Ok(Inserted::Refused(Refusal::QueueFull));
         }
         let within;

@@ -16,6 +16,7 @@ on_both! {
     names_the_nodes_that_need_a_service
     deletes_no_flow_with_runs_under_way
     keeps_what_a_trigger_has_through_a_new_version
+    forgets_how_far_a_trigger_came_when_it_looks_elsewhere
     replays_nothing_when_a_trigger_is_let_again
     finds_no_flow_of_another_tenant
 }
@@ -176,7 +177,8 @@ async fn keeps_what_a_trigger_has_through_a_new_version(db: Arc<Backend>) {
     let both = [trigger("hook", "webhook"), trigger("nightly", "schedule")];
     flows.publish(&acme(), "orders", &with("one", &both), None).await.unwrap();
     flows.set_trigger_secret(&acme(), "orders", "hook", "h1", &Secret::new("hunter2")).await.unwrap();
-    flows.set_trigger_mark(&acme(), "orders", "hook", "far").await.unwrap();
+    let hook = flows.trigger(&acme(), "orders", "hook").await.unwrap();
+    flows.set_trigger_mark(&hook, "far").await.unwrap();
     flows.set_trigger_enabled(&acme(), "orders", "hook", false).await.unwrap();
     let changed = [trigger("hook", "webhook"), trigger("nightly", "message")];
     flows.publish(&acme(), "orders", &with("two", &changed), None).await.unwrap();
@@ -194,6 +196,56 @@ async fn keeps_what_a_trigger_has_through_a_new_version(db: Arc<Backend>) {
     assert_eq!(gone.kind(), ErrorKind::NotFound);
 }
 
+/// How far a trigger has come says nothing of another place or another clock; all else of it stays.
+async fn forgets_how_far_a_trigger_came_when_it_looks_elsewhere(db: Arc<Backend>) {
+    let store = db.open_with_tenants().await;
+    let flows = store.flows();
+    flows.create(&acme(), "orders", &draft("one"), "ada").await.unwrap();
+    let mut number = 0;
+    let mut publish = async |kind: &str, settings: &str| {
+        number += 1;
+        let triggers = vec![NewTrigger { settings: settings.into(), ..trigger("it", kind) }];
+        let publication = Publication { triggers, ..publication(&format!("{kind} {number}")) };
+        flows.publish(&acme(), "orders", &publication, None).await.unwrap();
+    };
+    let schedule = [
+        (r#"{"cron":"0 3 * * *","timezone":null,"catch_up":"all"}"#, false),
+        (r#"{"cron":"0 3 * * *","timezone":null,"catch_up":"last"}"#, true),
+        (r#"{"cron":"*/5 * * * *","timezone":null,"catch_up":"last"}"#, false),
+        (r#"{"cron":"*/5 * * * *","timezone":"Asia/Tokyo","catch_up":"last"}"#, false),
+    ];
+    let file = [
+        (r#"{"from":"oss://a","prefix":"in/","every":1000}"#, false),
+        (r#"{"from":"oss://a","prefix":"in/","every":2000}"#, true),
+        (r#"{"from":"oss://a","prefix":"out/","every":2000}"#, false),
+        (r#"{"from":"oss://b","prefix":"out/","every":2000}"#, false),
+    ];
+    let table = [
+        (r#"{"table":"0198c0de-0000-7000-8000-000000000001","on":["add"]}"#, false),
+        (r#"{"table":"0198c0de-0000-7000-8000-000000000001","on":["remove"]}"#, true),
+        (r#"{"table":"0198c0de-0000-7000-8000-000000000002","on":["remove"]}"#, false),
+    ];
+    for (kind, all) in [("schedule", &schedule[..]), ("file", &file), ("table", &table)] {
+        for (settings, is_kept) in all {
+            publish(kind, settings).await;
+            let found = flows.trigger(&acme(), "orders", "it").await.unwrap();
+            assert_eq!(found.mark.is_some(), *is_kept, "{settings}");
+            assert_eq!(
+                (found.settings.as_str(), found.is_enabled),
+                (*settings, *settings == all[0].0),
+                "{settings}"
+            );
+            flows.set_trigger_enabled(&acme(), "orders", "it", false).await.unwrap();
+            flows.set_trigger_mark(&found, "far").await.unwrap();
+        }
+    }
+    // Whoever looked before it was changed has nothing to say of it any more.
+    let old = flows.trigger(&acme(), "orders", "it").await.unwrap();
+    publish("table", schedule[0].0).await;
+    let stale = flows.set_trigger_mark(&old, "farther").await.unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::NotFound);
+}
+
 async fn replays_nothing_when_a_trigger_is_let_again(db: Arc<Backend>) {
     let store = db.open_with_tenants().await;
     let flows = store.flows();
@@ -202,7 +254,8 @@ async fn replays_nothing_when_a_trigger_is_let_again(db: Arc<Backend>) {
     flows.publish(&acme(), "orders", &Publication { triggers, ..publication("one") }, None).await.unwrap();
     let mark = async || flows.trigger(&acme(), "orders", "hook").await.unwrap().mark;
     for is_of_flow in [false, true] {
-        flows.set_trigger_mark(&acme(), "orders", "hook", "far").await.unwrap();
+        let hook = flows.trigger(&acme(), "orders", "hook").await.unwrap();
+        flows.set_trigger_mark(&hook, "far").await.unwrap();
         for (is_enabled, expected) in [(true, Some("far")), (false, Some("far")), (true, None)] {
             match is_of_flow {
                 true => drop(flows.set_enabled(&acme(), "orders", is_enabled).await.unwrap()),

@@ -223,6 +223,45 @@ async fn replay_copies_what_came_before() {
     assert!(flow::engine::copied(&first.flow, &[], "nope").is_none());
 }
 
+/// FL-23: what nodes wrote inside of each, loops and blocks is there for a replay, also of those that failed in the end, and in
+/// the order in which it was written.
+#[tokio::test(start_paused = true)]
+async fn replay_brings_along_what_was_written_inside() {
+    let world = World::default();
+    world.replies("api://x/bad", [Reply::Fail(Failure::new("NOT_FOUND", "gone"))]);
+    let text = "
+vars: {n: 0, last: none, seen: []}
+nodes:
+  e: {each: '[1,2,3] => x', nodes: {p: {exec: 'api://x/p', sets: {n: '${n + x}', last: e}}}, next: l}
+  l: {vars: {i: 0}, when: i < 2, nodes: {q: {with: i, sets: {i: '${i + 1}', seen: '${seen + [i]}'}}}, next: f}
+  f: {nodes: {r: {with: '1', sets: {n: '${n * 10}'}, next: s}, s: {exec: 'api://x/bad'}}, fail: t, next: t}
+  t: {with: '2', sets: {last: t}, next: b}
+  b: {exec: 'api://x/b', next: c}
+  c: {with: '[n, last, seen]'}
+";
+    let first = world.start(text, json!({}));
+    let wanted = json!([60, "t", [1, 2]]);
+    assert_eq!(succeeded(first.run().await), wanted);
+    for (from, calls) in [("b", 1), ("c", 0)] {
+        let before = world.keys().len();
+        let again = world.start(text, json!({}));
+        let copied = flow::engine::copied(&first.flow, &first.records(), from).unwrap();
+        again.journal.records.lock().unwrap().extend(copied);
+        assert_eq!(succeeded(again.run().await), wanted, "from {from}");
+        assert_eq!(world.keys().len() - before, calls, "from {from}");
+        // What was brought along is there for another replay, too.
+        let third = world.start(text, json!({}));
+        let copied = flow::engine::copied(&again.flow, &again.records(), "c").unwrap();
+        third.journal.records.lock().unwrap().extend(copied);
+        assert_eq!(succeeded(third.run().await), wanted, "from {from}, then c");
+        // What is done again writes again, and nothing of it is there before.
+        let fourth = world.start(text, json!({}));
+        let copied = flow::engine::copied(&again.flow, &again.records(), "l").unwrap();
+        fourth.journal.records.lock().unwrap().extend(copied);
+        assert_eq!(succeeded(fourth.run().await), wanted, "from {from}, then l");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn handoffs_are_counted_and_give_context() {
     let world = World::default();

@@ -4,7 +4,7 @@ use super::world::{Reply, Run, World};
 use flow::engine::{Ending, Fact, Failure, Record, Stop};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -174,8 +174,16 @@ fn flows() -> impl Strategy<Value = String> {
         "return: 1",
     ]);
     let node = (kind, prop::collection::vec(any::<prop::sample::Index>(), 5), 0..8u8);
-    prop::collection::vec(node, 2..9).prop_map(|nodes| {
+    let handler = (0..3u8, any::<prop::sample::Index>());
+    (prop::collection::vec(node, 2..9), handler).prop_map(|(nodes, (handler, pick))| {
         let count = nodes.len();
+        // The flow's `fail` is none, a node of its own that leads to another, or any node.
+        let picked = format!("n{}", pick.index(count + 1));
+        let handler = match handler {
+            0 => String::new(),
+            1 => format!("  h: {{exec: 'api://x/h', next: {picked}}}\nfail: h\n"),
+            _ => format!("fail: {picked}\n"),
+        };
         // Edges lead forward only; the last node has none.
         let lines = nodes.into_iter().enumerate().map(|(at, (kind, picks, flags))| {
             let later = |pick: usize| format!("n{}", at + 1 + picks[pick].index((count - at).max(1)));
@@ -192,7 +200,7 @@ fn flows() -> impl Strategy<Value = String> {
             format!("  n{at}: {{{line}}}\n")
         });
         let lines: String = lines.collect();
-        format!("nodes:\n{lines}  n{count}: {{with: '1'}}\n")
+        format!("nodes:\n{lines}  n{count}: {{with: '1'}}\n{handler}")
     })
 }
 
@@ -226,6 +234,9 @@ proptest! {
                 *calls.entry((call.key.clone(), call.attempt)).or_default() += 1;
             }
             prop_assert!(calls.values().all(|count| *count == 1), "{text}: {calls:?}");
+            for run in [&whole, &hurt] {
+                prop_assert_eq!(beside_the_handler(&text, run), Vec::<String>::new(), "{}", text);
+            }
             Ok(())
         })?;
     }
@@ -256,4 +267,21 @@ fn was_interrupted(run: &Run) -> bool {
     let is_interruption =
         |record: &Record| matches!(&record.fact, Fact::Failed { error, .. } if error.code == "INTERRUPTED");
     run.records().iter().any(is_interruption)
+}
+
+/// What began behind the flow's `fail` although that does not lead there.
+fn beside_the_handler(text: &str, run: &Run) -> Vec<String> {
+    let edges = flow::picture(&run.flow).edges;
+    let mut led: HashSet<String> =
+        text.lines().filter_map(|line| line.strip_prefix("fail: ")).map(str::to_owned).collect();
+    while let Some(edge) = edges.iter().find(|edge| led.contains(&edge.from) && !led.contains(&edge.to)) {
+        led.insert(edge.to.clone());
+    }
+    let records = run.records();
+    let behind = records.iter().skip_while(|record| !matches!(record.fact, Fact::Caught { .. }));
+    let begun = behind.filter(|record| {
+        matches!(record.fact, Fact::Called { .. } | Fact::Again | Fact::Entered { .. } | Fact::Waiting(_))
+    });
+    let top = |record: &Record| record.path.split(['.', '[']).next().unwrap_or_default().to_owned();
+    begun.map(top).filter(|node| !led.contains(node)).collect()
 }

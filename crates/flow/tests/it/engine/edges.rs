@@ -191,3 +191,49 @@ async fn the_flows_fail_takes_its_timeout() {
         "timeout: 1s\nfail: late\nnodes: {w: {wait: 1h}, late: {with: '[run.error.code, type(1) == int]'}}";
     assert_eq!(output(text, json!({})).await, json!(["TIMEOUT", true]));
 }
+
+/// FL-9: behind the flow's `fail` nothing begins that only what failed or was stopped leads to, however far behind; what the handler
+/// leads to does.
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_beside_the_handler_of_the_flow() {
+    let world = World::default();
+    world.replies("api://x/bad", [Reply::Fail(Failure::new("NOT_FOUND", "gone"))]);
+    let text = "
+fail: h
+nodes:
+  a: {with: '1', next: [j, k, both]}
+  b: {wait: 1s, next: c}
+  c: {exec: 'api://x/bad', next: [j, both]}
+  j: {exec: 'api://x/j', next: [k, both]}
+  k: {exec: 'api://x/k', next: l}
+  l: {exec: 'api://x/l'}
+  h: {exec: 'api://x/h', next: both}
+  both: {exec: 'api://x/both'}
+";
+    succeeded(run(text, json!({}), &world).await);
+    assert_eq!(world.keys(), ["r1:c", "r1:h", "r1:both"]);
+}
+
+/// FL-9: a node that is ready in the same moment does not begin either.
+#[tokio::test(start_paused = true)]
+async fn what_is_ready_when_the_handler_takes_over_comes_behind_it() {
+    let world = World::default();
+    let text = "
+fail: h
+nodes:
+  w: {wait: 1s, next: [t, x]}
+  t: {throw: {code: T, message: t}}
+  x: {exec: 'api://x/x'}
+  h: {wait: 1s, next: x}
+";
+    let start = world.start(text, json!({}));
+    succeeded(start.run().await);
+    assert_eq!(world.keys(), ["r1:x"]);
+    let handled = start.records().iter().position(|record| record.path == "h" && is_success(&record.fact));
+    let called = start.records().iter().position(|record| record.path == "x");
+    assert!(handled.unwrap() < called.unwrap());
+}
+
+fn is_success(fact: &Fact) -> bool {
+    matches!(fact, Fact::Succeeded { .. })
+}

@@ -123,6 +123,7 @@ impl Flows {
     /// Starts a run for every object that was not there when it was last looked, and says when to look again.
     async fn look_at_folder(self: &Arc<Self>, kept: KeptTrigger) -> Result<Duration> {
         let armed = self.in_time(self.armed(kept)).await?;
+        self.in_time(self.check_unchanged(&armed.kept)).await?;
         let Source::File { from, prefix, every } = &armed.trigger.source else { return Ok(AGAIN) };
         let listing = self.listed(&armed, from, prefix.as_deref());
         let listed = tokio::time::timeout(LIST_ALL, listing).await.unwrap_or_else(|_| {

@@ -143,9 +143,19 @@ impl Flows {
         self.start(&kept.tenant, start).await
     }
 
+    /// It is set to what it was when it was read, and has come no further. To be asked once it is armed: otherwise what it was
+    /// before might be taken for a document that was published since.
+    async fn check_unchanged(&self, kept: &KeptTrigger) -> Result<()> {
+        let now = self.store.flows().trigger(&kept.tenant, &kept.flow, &kept.name).await?;
+        if (&now.settings, &now.mark) == (&kept.settings, &kept.mark) {
+            return Ok(());
+        }
+        Err(Error::unavailable("it has changed meanwhile, and is looked at again"))
+    }
+
     /// Remembers how far the trigger has come.
     async fn remember(&self, kept: &KeptTrigger, mark: &str) -> Result<()> {
-        Ok(self.store.flows().set_trigger_mark(&kept.tenant, &kept.flow, &kept.name, mark).await?)
+        Ok(self.store.flows().set_trigger_mark(kept, mark).await?)
     }
 
     /// What the database has to do with one trigger, in a time that others can wait for.

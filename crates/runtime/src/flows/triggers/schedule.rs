@@ -93,6 +93,7 @@ impl Flows {
             return Ok(Some(now));
         };
         let armed = self.armed(kept).await?;
+        self.check_unchanged(&armed.kept).await?;
         let Source::Schedule { cron, catch_up, overlap, .. } = &armed.trigger.source else { return Ok(None) };
         let zone = armed.version.flow.zone_of(&armed.trigger);
         for instant in firing(cron, zone, last, watches, now, *catch_up) {

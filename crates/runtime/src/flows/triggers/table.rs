@@ -47,6 +47,7 @@ impl Flows {
         if seen >= now {
             return Ok(false);
         }
+        self.check_unchanged(kept).await?;
         let steps = self.store.tables().steps(&kept.tenant, &id, seen, STEPS).await?;
         for step in &steps {
             let version = step.version.version;

@@ -2,7 +2,7 @@
 
 use super::OnInvalidInputs;
 use crate::flows::Flows;
-use crate::flows::start::StartedRun;
+use crate::flows::start::{MAX_KEY_BYTES, StartedRun};
 use chrono::{DateTime, Utc};
 use flow::engine::Clock as _;
 use flow::webhook::{Received, verify};
@@ -40,6 +40,20 @@ impl Delivery {
         verify(source, secret, &received, now).map_err(|refused| Error::unauthenticated(refused.to_string()))
     }
 
+    /// What tells the delivery from others, if its sender says so.
+    fn key(&self, auth: WebhookAuth) -> Result<Option<&str>> {
+        let headers: &[&str] = match auth {
+            WebhookAuth::Standard => &["webhook-id", "idempotency-key"],
+            WebhookAuth::Token | WebhookAuth::Hmac => &["idempotency-key"],
+        };
+        let found = headers.iter().find_map(|name| Some((name, self.header(name)?)));
+        let Some((name, key)) = found else { return Ok(None) };
+        if key.is_empty() || key.len() > MAX_KEY_BYTES {
+            return Err(Error::invalid_input(format!("the header '{name}' has 1 to {MAX_KEY_BYTES} bytes")));
+        }
+        Ok(Some(key))
+    }
+
     /// What expressions see as `trigger`.
     fn event(&self, name: &str, signed_by: Option<&str>) -> Value {
         let is_private = |header: &str| {
@@ -73,11 +87,7 @@ impl Flows {
         let Source::Webhook { auth, header, .. } = &armed.trigger.source else { return Err(missing()) };
         delivery.check(&armed.trigger.source, secret.expose(), self.clock.now())?;
         let event = delivery.event(&armed.kept.name, header.as_deref());
-        let key = match auth {
-            WebhookAuth::Standard => delivery.header("webhook-id"),
-            WebhookAuth::Token | WebhookAuth::Hmac => None,
-        };
-        let key = key.or_else(|| delivery.header("idempotency-key")).map(str::to_owned);
+        let key = delivery.key(*auth)?.map(str::to_owned);
         self.fire(&armed, event, key, OnInvalidInputs::Refuse, None).await
     }
 }

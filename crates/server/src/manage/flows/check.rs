@@ -129,11 +129,13 @@ impl Checked {
     }
 
     pub(crate) fn publication(self, publisher: &Caller) -> Publication {
-        let triggers = self.validation.flow.iter().flat_map(|flow| &flow.triggers);
-        let trigger = |trigger: &flow::Trigger| NewTrigger {
+        let flow = self.validation.flow.as_ref();
+        let triggers =
+            flow.into_iter().flat_map(|flow| flow.triggers.iter().map(move |trigger| (flow, trigger)));
+        let trigger = |(flow, trigger): (&flow::Flow, &flow::Trigger)| NewTrigger {
             name: trigger.name.clone(),
             kind: trigger.kind().to_owned(),
-            settings: trigger.settings().to_string(),
+            settings: flow.settings_of(trigger).to_string(),
         };
         Publication {
             bound: serde_json::to_string(&self.validation.bound).unwrap_or_else(|_| "[]".to_owned()),

@@ -131,8 +131,8 @@ impl Follower {
         let is_last_page = records.len() < PAGE as usize;
         for record in records {
             self.seen = record.seq;
-            // A run that was tried again has more than one end.
-            self.is_over = is_last_page && record.record.kind == "ended";
+            // A run that was tried again has more than one end; a full page may be the last one, too.
+            self.is_over = record.record.kind == "ended" && (is_last_page || record.seq >= run.last_seq);
             let told = match run.agent() {
                 Some(_) if self.is_over => agent_events::end(&self.state, run, record.seq).await,
                 Some(_) => agent_events::event(run, &record, &mut self.names),

@@ -20,16 +20,13 @@ use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
 use rights::{find, may_repeat, may_run_version, seen_by, steer};
-use runtime::flows::{Origin, Replay};
+use runtime::flows::{MAX_KEY_BYTES, Origin, Replay};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::runs::RunFilter;
 use tool::{Door, RunId, RunKind};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
-
-/// Of names and keys that others than a flow's author choose.
-const MAX_KEY_BYTES: usize = 512;
 
 #[derive(Deserialize)]
 pub(super) struct RunQuery {

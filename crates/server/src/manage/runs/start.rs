@@ -1,6 +1,5 @@
 //! `POST /flows/{id}/runs`: a run by REST, waited for as long as its caller likes.
 
-use super::MAX_KEY_BYTES;
 use super::rights::may_change;
 use super::view::{RunView, show};
 use crate::Shared;
@@ -12,7 +11,7 @@ use crate::manage::call::{Trace, context};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use runtime::flows::{Given, NewStart, Origin, check_unit, not_waiting};
+use runtime::flows::{Given, MAX_KEY_BYTES, NewStart, Origin, check_unit, not_waiting};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
