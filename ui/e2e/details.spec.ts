@@ -266,3 +266,36 @@ test("a door without a name is refused at its field", async ({ page }) => {
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveAttribute("aria-invalid", "true");
 });
+
+/** A list that is paused stays, whatever else happens; new filters are asked for all the same. */
+test("a paused list of calls does not move", async ({ page }) => {
+  const id = mark("paused");
+  const config = { base_url: "http://127.0.0.1:9", retry: { max_attempts: 1 } };
+  await rest("POST", "/services", { type: "api", id, config, tools: [{ id: "get", endpoint: "/x" }] });
+  const call = () => rest("POST", "/call", { uri: `api://${id}/get`, arguments: {} });
+  await call();
+  await page.goto(`${url()}/ui/calls?service=${id}`);
+  const rows = page.getByRole("table", { name: "Calls" }).getByRole("row");
+  await expect(rows).toHaveCount(2);
+  await expect(page.getByRole("status", { name: "Live" })).toBeVisible();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await call();
+  const told = page.waitForResponse((response) => response.url().includes("/api/v1/auth/me")).catch(() => undefined);
+  await rest("POST", `/services/api/${id}/disable`);
+  await rest("POST", `/services/api/${id}/enable`);
+  // Everything else on the page is asked for anew; the list has had its chance by then.
+  await Promise.race([told, page.waitForTimeout(2000)]);
+  await expect(rows).toHaveCount(2);
+  await page.getByRole("searchbox", { name: "Code" }).fill("UNAVAILABLE");
+  await expect(rows).toHaveCount(3);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("searchbox", { name: "Code" }).fill("");
+  await expect(rows).toHaveCount(3);
+});
+
+/** A table of a window has nothing of its last minute alone. */
+test("the table of metrics says what its percentiles are of", async ({ page }) => {
+  await page.goto(`${url()}/ui/metrics`);
+  await page.getByRole("button", { name: "Show as table" }).click();
+  await expect(page.getByRole("columnheader", { name: "p95 ms, slowest step" })).toBeVisible();
+});

@@ -68,6 +68,7 @@ export const work = {
     latency: "Latency",
     p50: "p50 ms",
     p95: "p95 ms",
+    slowest: (figure: string) => `${figure}, slowest step`,
     window: "Window",
     split: "Split by",
     together: "All together",

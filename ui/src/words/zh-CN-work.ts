@@ -69,6 +69,7 @@ export const work: Wide<typeof english> = {
     latency: "延迟",
     p50: "p50 毫秒",
     p95: "p95 毫秒",
+    slowest: (figure) => `${figure}（最慢的时段）`,
     window: "时间范围",
     split: "分组",
     together: "合计",

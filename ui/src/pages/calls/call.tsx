@@ -84,7 +84,9 @@ function Actions({ of }: { of: Inspected }) {
   return (
     <>
       {(of.service || isThere) && type && type !== "tool" && (
-        <LinkButton to={serviceAddress(type, service)}>{words.calls.openService}</LinkButton>
+        <LinkButton to={serviceAddress(type, service)}>
+          {type === "flow" ? words.flows.openFlow : words.calls.openService}
+        </LinkButton>
       )}
       {uri && !known.isPending && (
         <LinkButton to="/ui/try" search={{ uri, args }} look="primary">

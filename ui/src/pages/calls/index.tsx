@@ -23,7 +23,9 @@ export default function Calls() {
   const [isPaused, setPaused] = useState(false);
   const { page = "1", ...rest } = address;
   const filter = pick(rest);
-  const query = useQuery({ ...calls(filter, Number(page)), placeholderData: (old) => old });
+  // Whatever happens meanwhile, what is looked at stays; what was never shown is asked for all the same.
+  const enabled = ({ state }: { state: { data?: unknown } }) => !isPaused || state.data === undefined;
+  const query = useQuery({ ...calls(filter, Number(page)), enabled, placeholderData: (old) => old });
   useRefresh(isPaused);
   const Icon = isPaused ? Play : Pause;
   return (
@@ -42,7 +44,7 @@ export default function Calls() {
       <Loaded query={query}>
         {(data) => (
           <Stack>
-            <CallTable rows={data.items} />
+            <CallTable rows={data.items} isFiltered={Object.keys(filter).length > 0} />
             <Pager
               page={Number(page)}
               total={data.total}
@@ -82,7 +84,7 @@ function useRefresh(isPaused: boolean) {
   }, [isPaused, queries]);
 }
 
-function CallTable({ rows }: { rows: Call[] }) {
+function CallTable({ rows, isFiltered }: { rows: Call[]; isFiltered: boolean }) {
   const words = useWords();
   const format = useFormat();
   const columns: Column<Call>[] = [
@@ -95,6 +97,6 @@ function CallTable({ rows }: { rows: Call[] }) {
     { id: "caller", label: words.calls.caller, cell: (call) => <Muted small>{call.caller_name ?? call.caller}</Muted> },
     { id: "took", label: words.field.duration, kind: "number", cell: (call) => format.duration(call.duration_us) },
   ];
-  if (rows.length === 0) return <Empty title={words.things.calls.none} />;
+  if (rows.length === 0) return <Empty title={isFiltered ? words.state.nothingFound : words.things.calls.none} />;
   return <Table label={words.things.calls.many} columns={columns} rows={rows} id={(call) => call.id} />;
 }

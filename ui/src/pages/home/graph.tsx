@@ -1,6 +1,7 @@
 // The picture: three columns of boxes, and lines as thick as what flows along them.
 import { useNavigate } from "@tanstack/react-router";
 import type { Overview, TrafficNode } from "../../api/types";
+import { serviceAddress } from "../../catalog/address";
 import { healthOf } from "../../catalog/badges";
 import { cut, visible } from "../../kit";
 import css from "../../kit/show.module.css";
@@ -40,7 +41,13 @@ export function Graph({ data }: { data: Overview }) {
 
 function addressOf(column: number, node: TrafficNode): string {
   const door = node.kind === "instance" ? `/ui/doors/${node.id}` : `/ui/calls?door=${encodeURIComponent(node.id)}`;
-  return [door, `/ui/tools?q=${encodeURIComponent(node.name)}`, `/ui/services/${node.id}`][column] ?? "/";
+  return [door, `/ui/tools?q=${encodeURIComponent(node.name)}`, serviceOf(node)][column] ?? "/";
+}
+
+/** Of a service the id is its type and its id. */
+function serviceOf({ id }: TrafficNode): string {
+  const [type = "", ...rest] = id.split("/");
+  return serviceAddress(type, rest.join("/"));
 }
 
 const marks: Record<string, string> = { ok: "✓", failing: "✕", disabled: "–" };

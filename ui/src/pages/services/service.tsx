@@ -5,7 +5,9 @@ import { useState } from "react";
 import { remove, service, setEnabled, test } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
+import { serviceAddress } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
+import { SavedNotes } from "../../catalog/saved";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, DeleteButton, Facts, Header, LoadedPage, Mono, Note, PageTabs, Stack, SwitchField } from "../../kit";
 import { useWords } from "../../words";
@@ -72,6 +74,7 @@ function Head({ of }: { of: Service }) {
         />
         {isOurs && <DeleteButton what={of.name} detail={words.ask.deleteService} onDelete={() => gone.run()} />}
       </Header>
+      <SavedNotes of={serviceAddress(of.type, of.id)} />
       <ProbeNote of={tested} />
       <ActionErrors of={probe} />
       <ActionErrors of={enable} />

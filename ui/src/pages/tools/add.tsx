@@ -6,6 +6,7 @@ import { tables } from "../../api/tables";
 import { create, update } from "../../api/tools";
 import { ActionErrors, useAction } from "../../form/action";
 import { useKept } from "../../form/kept";
+import { useIsWhole } from "../../form/whole";
 import { Button, Choices, Header, Row, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
@@ -33,14 +34,15 @@ export default function AddTool() {
     const { type: _type, ...changes } = draft;
     return known ? update(known, { ...changes, status }) : create({ ...draft, status });
   }, words.done.saved);
+  const isWhole = useIsWhole();
   const save = async () => {
-    const made = await action.run("active");
+    const made = isWhole() && (await action.run("active"));
     if (!made) return;
     forget();
     navigate({ to: `/ui/tools/${made.id}` });
   };
   const make = async () => {
-    const made = await action.run("testing");
+    const made = isWhole() ? await action.run("testing") : undefined;
     if (made) setKept((old) => ({ ...old, known: made.id }));
     return made?.id;
   };

@@ -8,7 +8,7 @@ import type { Table } from "../../api/types";
 import { ProblemsBelow } from "../../form";
 import { HttpEditor } from "../../form/http";
 import { JsonField } from "../../form/json";
-import { Combobox, LocalTabs, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
+import { Combobox, LinesField, LocalTabs, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
 import { stateWord, useWords } from "../../words";
 
 export type Draft = Record<string, unknown> & { type: string; name: string };
@@ -85,7 +85,8 @@ function Fields(props: Props) {
   return (
     <Stack>
       <TextField label={words.field.name} required value={text("name")} error={error("name")} onValue={set("name")} />
-      <TextField
+      <LinesField
+        isLong
         label={words.field.description}
         hint={words.tools.descriptionHint}
         value={text("description")}

@@ -107,7 +107,15 @@ function Filtered({ data, filter, onFilter, columns }: Props) {
           {select("status")}
         </Row>
       )}
-      <List things={words.things.tools} rows={rows} columns={columns} id={id} text={text} empty={words.tools.empty} />
+      <List
+        things={words.things.tools}
+        rows={rows}
+        columns={columns}
+        id={id}
+        text={text}
+        empty={words.tools.empty}
+        isFiltered={rows.length < data.tools.length}
+      />
     </Stack>
   );
 }

@@ -10,6 +10,7 @@ import type { CatalogTool, Tool } from "../../api/types";
 import { entryOf } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
 import { BindToDoor } from "../../catalog/bind-to-door";
+import { rememberSaved, SavedNotes } from "../../catalog/saved";
 import { TryPanel } from "../../catalog/try-panel";
 import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
@@ -59,6 +60,7 @@ function ToolTabs({ tool }: { tool: Tool }) {
         {may("make_instances") && <BindToDoor tool={tool} />}
         {may("make_tools") && <DeleteButton what={tool.name} onDelete={() => gone.run()} />}
       </Header>
+      <SavedNotes of={tool.id} />
       <ActionErrors of={gone} />
       <PageTabs
         label={tool.name}
@@ -80,7 +82,11 @@ function Edit({ tool }: { tool: Tool }) {
   const { data } = useQuery(tables);
   const { draft, setDraft, action, save, conflict } = useGuarded<Edited, Tool>(tool, {
     place: ["tools", tool.id],
-    save: (mine, over) => update(tool.id, { ...changesOf(mine, over), version: mine.version }),
+    save: async (mine, over) => {
+      const saved = await update(tool.id, { ...changesOf(mine, over), version: mine.version });
+      rememberSaved(tool.id, saved);
+      return saved;
+    },
     read: () => queries.fetchQuery({ ...toolQuery(tool.id), staleTime: 0 }),
     draftOf: (saved) => ({ ...(definitionOf(saved) as Draft), version: saved.version }),
     write: ({ version: _version, ...mine }) => writeJson(mine, 2),
