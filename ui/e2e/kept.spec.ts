@@ -110,7 +110,7 @@ test("being signed out takes typed secrets out of the page", async ({ page, cont
   await page.getByRole("button", { name: "Test" }).click();
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
   const values = await page
-    .locator("input")
+    .locator("input, textarea")
     .evaluateAll((all) => all.map((input) => (input as HTMLInputElement).value));
   expect(values).toContain("https://typed.example");
   expect(values.filter((value) => value.includes("s3cr3t"))).toEqual([]);

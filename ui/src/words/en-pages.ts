@@ -25,6 +25,8 @@ export const pages = {
     quiet: "No calls yet",
     rate: (n: string) => `${n}/min`,
     errors: (percent: string) => `${percent} errors`,
+    figures: (calls: string) => `${calls} calls`,
+    figuresFailed: (calls: string, errors: string) => `${calls} calls, ${errors} failed`,
     node: (name: string, calls: string, errors: string) => `${name}: ${calls} calls, ${errors} errors`,
   },
   services: {
@@ -123,7 +125,6 @@ export const pages = {
     step: "Step",
     share: "Share",
     stopped: "Stopped",
-    notKept: "Nothing was sent or kept.",
     noTool: "There is no such tool",
     noToolDetail: "It may have been deleted or switched off, or be one that you may not call. Choose another one.",
     inspect: "Open the inspector",

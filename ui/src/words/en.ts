@@ -1,4 +1,5 @@
 // All words of the console in English: what every page has. Names of pages' own things stand in `en-pages.ts`.
+import { acts } from "./en-acts";
 import { pages } from "./en-pages";
 import type { Wide } from "./wide";
 
@@ -11,6 +12,7 @@ const things = (many: string, one: string, plural = many.toLowerCase()) => ({
 
 export const en = {
   ...pages,
+  ...acts,
   language: "English",
   nav: {
     main: "Main",

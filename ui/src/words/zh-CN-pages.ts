@@ -26,6 +26,8 @@ export const pages: Wide<typeof english> = {
     quiet: "还没有调用",
     rate: (n) => `${n} 次/分钟`,
     errors: (percent) => `错误 ${percent}`,
+    figures: (calls) => `${calls} 次调用`,
+    figuresFailed: (calls, errors) => `${calls} 次调用，${errors} 次失败`,
     node: (name, calls, errors) => `${name}：${calls} 次调用，${errors} 次错误`,
   },
   services: {
@@ -124,7 +126,6 @@ export const pages: Wide<typeof english> = {
     step: "步骤",
     share: "占比",
     stopped: "已停止",
-    notKept: "没有发送或没有保留。",
     noTool: "没有此工具",
     noToolDetail: "它可能已被删除或停用，或者您无权调用。请选择其他工具。",
     inspect: "打开检查器",

@@ -1,11 +1,13 @@
 // 控制台的简体中文：每个页面共用的词。
 import type { Words } from "./en";
+import { acts } from "./zh-CN-acts";
 import { pages } from "./zh-CN-pages";
 
 const things = (one: string) => ({ many: one, filter: `筛选${one}`, add: `添加${one}`, none: `还没有${one}` });
 
 export const zhCN: Words = {
   ...pages,
+  ...acts,
   language: "简体中文",
   nav: {
     main: "主导航",

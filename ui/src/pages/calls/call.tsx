@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { call } from "../../api/calls";
 import { catalog, partsOf } from "../../api/catalog";
 import { writeJson } from "../../api/json";
-import type { Call, Inspection } from "../../api/types";
+import type { Call, Inspection, Step } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { adviceFor, blamed, RawAnswer, Request, Timing } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
@@ -49,7 +49,7 @@ function Inspector({ of }: { of: Inspected }) {
         {of.inspection?.steps?.length ? (
           <Timing
             label={words.calls.steps}
-            steps={blamed(of.inspection.steps, of.status === "ok" ? null : (of.message ?? of.code))}
+            steps={saidOnce(blamed(of.inspection.steps, of.status === "ok" ? null : (of.message ?? of.code)), of)}
           />
         ) : (
           <Muted>{words.calls.notKept}</Muted>
@@ -67,6 +67,11 @@ function Inspector({ of }: { of: Inspected }) {
       </Split>
     </Stack>
   );
+}
+
+/** The message stands above the steps; the one that failed has its code. */
+function saidOnce(steps: Step[], { code, message }: Call): Step[] {
+  return steps.map((step) => (step.error && message?.includes(step.error) ? { ...step, error: code } : step));
 }
 
 function Actions({ of }: { of: Inspected }) {
@@ -104,6 +109,10 @@ function Cause({ of }: { of: Inspected }) {
   const known = words.causes as Record<string, string>;
   const own = useLanguage() === "en" ? null : (known[of.code ?? ""] ?? words.causes.OTHER);
   const isFine = of.status === "ok";
+  // What went wrong is said once; behind it stands what to do.
+  const cause = known[of.code ?? ""] ?? words.causes.OTHER;
+  const advice = adviceFor(words, of.code);
+  const rest = advice.startsWith(cause) ? advice.slice(cause.length).trim() : advice;
   return (
     <Region title={words.calls.cause}>
       {isFine ? (
@@ -112,7 +121,7 @@ function Cause({ of }: { of: Inspected }) {
         <Note title={own ?? of.message ?? words.calls.noMessage}>
           {own && of.message && <p lang="en">{of.message}</p>}
           <code>{of.code}</code>
-          <p>{adviceFor(words, of.code)}</p>
+          {rest && <p>{rest}</p>}
         </Note>
       )}
     </Region>

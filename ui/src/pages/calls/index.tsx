@@ -44,7 +44,11 @@ export default function Calls() {
       <Loaded query={query}>
         {(data) => (
           <Stack>
-            <CallTable rows={data.items} isFiltered={Object.keys(filter).length > 0} />
+            <CallTable
+              rows={data.items}
+              isFiltered={Object.keys(filter).length > 0}
+              isOfChanges={filter.kind === "management"}
+            />
             <Pager
               page={Number(page)}
               total={data.total}
@@ -58,7 +62,7 @@ export default function Calls() {
   );
 }
 
-const NAMES = ["tool", "service", "caller", "door", "status", "code", "from", "to", "request_id"] as const;
+const NAMES = ["tool", "service", "caller", "door", "status", "code", "from", "to", "request_id", "kind"] as const;
 
 function pick(address: Partial<Record<string, string>>): CallFilter {
   return Object.fromEntries(NAMES.filter((name) => address[name]).map((name) => [name, address[name]]));
@@ -84,12 +88,18 @@ function useRefresh(isPaused: boolean) {
   }, [isPaused, queries]);
 }
 
-function CallTable({ rows, isFiltered }: { rows: Call[]; isFiltered: boolean }) {
+type TableProps = { rows: Call[]; isFiltered: boolean; isOfChanges: boolean };
+
+function CallTable({ rows, isFiltered, isOfChanges }: TableProps) {
   const words = useWords();
   const format = useFormat();
   const columns: Column<Call>[] = [
     { id: "at", label: words.field.at, kind: "nowrap", cell: (call) => format.time(call.at) },
-    { id: "tool", label: words.calls.tool, cell: (call) => <Link to={`/ui/calls/${call.id}`}>{call.tool}</Link> },
+    {
+      id: "tool",
+      label: isOfChanges ? words.audit.what : words.calls.tool,
+      cell: (call) => <Link to={`/ui/calls/${call.id}`}>{call.tool}</Link>,
+    },
     { id: "status", label: words.field.status, cell: (call) => <StateBadge state={call.status} /> },
     { id: "code", label: words.calls.code, kind: "nowrap", cell: (call) => call.code && <code>{call.code}</code> },
     { id: "service", label: words.field.service, cell: (call) => call.service },

@@ -10,7 +10,7 @@ import { StateBadge } from "../../catalog/badges";
 import { SavedNotes } from "../../catalog/saved";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, DeleteButton, Facts, Header, LoadedPage, Mono, Note, PageTabs, Stack, SwitchField } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, wordOf } from "../../words";
 import { useFormat } from "../../words/format";
 import { Pins, UsedBy } from "./changes";
 import { type Probed, ProbeNote } from "./probe";
@@ -93,7 +93,7 @@ function Overview({ of }: { of: Service }) {
       <Facts
         of={[
           [words.field.address, <Mono key="uri">{`${of.type}://${of.id}`}</Mono>],
-          [words.field.type, of.type],
+          [words.field.type, wordOf(words.kinds, of.type)],
           [words.field.description, of.description],
           [words.field.source, words.services.source(of.source)],
           [words.services.since, of.health.since && format.time(of.health.since)],
