@@ -104,6 +104,8 @@ export const pages = {
     fetch: "Fetch a sample",
     savedFirst: "The tool is saved first, as it is; what is called is the tool that the server knows.",
     rendered: "Rendered",
+    timeout: "Time limit (s)",
+    retries: "Retries",
     nothing: "Nothing to show",
     at: (line: number, column: number) => `Line ${line}, column ${column}`,
   },

@@ -105,6 +105,8 @@ export const pages: Wide<typeof english> = {
     fetch: "获取示例",
     savedFirst: "工具会先按当前内容保存；调用的是服务器已知的工具。",
     rendered: "渲染结果",
+    timeout: "超时（秒）",
+    retries: "重试次数",
     nothing: "没有内容",
     at: (line, column) => `第 ${line} 行第 ${column} 列`,
   },

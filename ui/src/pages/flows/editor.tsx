@@ -63,7 +63,6 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
     <div onKeyDownCapture={onKeyDown}>
       <Stack>
         <Header title={flow?.name ?? words.flows.new}>{canEdit && <Actions draft={draft} run={run} />}</Header>
-        {flow && <Life of={flow} canEdit={canEdit} />}
         {!flow && <NewId draft={draft} />}
         {canEdit && <Tools draft={draft} run={run} onAdd={add} />}
         <ActionErrors of={draft.saving} />
@@ -77,6 +76,8 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
             ...known,
           ]}
         />
+        {/* Rarely wanted, and out of the way of what one does all day. */}
+        {flow && <Life of={flow} canEdit={canEdit} />}
         <ConflictDialog {...draft.conflict} />
       </Stack>
     </div>

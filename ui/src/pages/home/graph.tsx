@@ -82,8 +82,8 @@ function Box({ placed: { node, x, y }, to }: { placed: Placed; to: string }) {
       </text>
       {Icon && <Icon className={tone} x={begin} y={y + 25} size={ICON} aria-hidden />}
       <text x={Icon ? begin + ICON + INSET / 2 : begin} y={y + 36} className={css.dim}>
-        {Icon && <tspan className={tone}>{`${stateWord(words, health)} `}</tspan>}
-        {figures}
+        {Icon && <tspan className={tone}>{stateWord(words, health)}</tspan>}
+        {Icon ? ` · ${figures}` : figures}
       </text>
     </a>
   );

@@ -6,10 +6,12 @@ import { tables } from "../../api/tables";
 import { create, update } from "../../api/tools";
 import { ActionErrors, useAction } from "../../form/action";
 import { useKept } from "../../form/kept";
+import { useSignedOut } from "../../form/secrets";
 import { useIsWhole } from "../../form/whole";
 import { Button, Choices, Header, Row, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
+import { useBareTool } from "./http-settings";
 
 const KINDS = ["http", "uri", "query_data"] as const;
 
@@ -23,12 +25,15 @@ export default function AddTool() {
   useQuery(catalog);
   const [{ table_id, json_path, type = "http" }] = useAddress<"table_id" | "json_path" | "type">();
   const start = startOf(type, { table_id, json_path });
+  const bare = useBareTool();
   const [{ draft, known }, setKept, forget] = useKept<Kept>({
     place: ["tools", null, type, table_id, json_path],
     begin: () => ({ draft: start, known: null }),
+    bare: (kept) => ({ ...kept, draft: bare(kept.draft) }),
     isEdited: (kept) =>
       JSON.stringify(kept.draft) !== JSON.stringify(startOf(kept.draft.type, { table_id, json_path })),
   });
+  useSignedOut(() => setDraft(bare(draft)));
   const setDraft = (draft: Draft) => setKept((old) => ({ ...old, draft }));
   const action = useAction((status: "active" | "testing") => {
     const { type: _type, ...changes } = draft;

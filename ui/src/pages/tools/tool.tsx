@@ -15,10 +15,12 @@ import { TryPanel } from "../../catalog/try-panel";
 import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import { useGuarded } from "../../form/guarded";
+import { useSignedOut } from "../../form/secrets";
 import { Button, DeleteButton, Header, LoadedPage, Muted, PageTabs, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
 import { ToolDoors } from "./doors";
+import { useBareTool } from "./http-settings";
 import { Versions } from "./versions";
 
 type Edited = Draft & { version?: number | null };
@@ -80,8 +82,10 @@ function Edit({ tool }: { tool: Tool }) {
   const may = useMay();
   const queries = useQueryClient();
   const { data } = useQuery(tables);
+  const bare = useBareTool();
   const { draft, setDraft, action, save, conflict } = useGuarded<Edited, Tool>(tool, {
     place: ["tools", tool.id],
+    bare: (mine, over) => bare(mine, definitionOf(over)),
     save: async (mine, over) => {
       const saved = await update(tool.id, { ...changesOf(mine, over), version: mine.version });
       rememberSaved(tool.id, saved);
@@ -92,11 +96,13 @@ function Edit({ tool }: { tool: Tool }) {
     write: ({ version: _version, ...mine }) => writeJson(mine, 2),
     done: words.done.saved,
   });
+  useSignedOut(() => setDraft(bare(draft, definitionOf(tool))));
   return (
     <Stack>
       <ActionErrors of={action} />
       <Definition
         id={tool.id}
+        saved={definitionOf(tool)}
         draft={draft}
         onDraft={(next) => setDraft({ ...next, version: draft.version })}
         problems={action.problems}
