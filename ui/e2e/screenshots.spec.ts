@@ -1,6 +1,6 @@
 // The pictures of README and guides: `npm run screenshots` makes them anew.
 import { expect, rest, signIn, test, url } from "./base";
-import { dress, LOOKS, makeWorld, sizes } from "./world";
+import { ABSENT, dress, LOOKS, makeWorld, sizes } from "./world";
 
 const FOLDER = "../docs/images";
 
@@ -49,7 +49,7 @@ test("pictures for the guides", async ({ page }) => {
 
 test.describe("every page", () => {
   // Some of the pages are of what is not there, and say so.
-  test.use({ isMissing: true });
+  test.use({ absent: ABSENT });
 
   /** One of every page, to be looked at: `PICTURES` names the folder. Two looks show every colour and every word. */
   for (const look of [LOOKS[0], LOOKS[1]]) {
