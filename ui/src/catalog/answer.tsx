@@ -63,7 +63,9 @@ function Content({ item }: { item: Record<string, unknown> }) {
 export function RawAnswer({ inspection }: { inspection: Inspection | null | undefined }) {
   const words = useWords();
   const { notKept, noAnswer, nothingSent } = words.inspected;
-  const noRaw = inspection ? (inspection.request ? noAnswer : nothingSent) : notKept;
+  // A call that was turned away has a request as well: what would have been sent.
+  const wasSent = inspection?.steps.some(({ name }) => name === "call");
+  const noRaw = inspection ? (wasSent ? noAnswer : nothingSent) : notKept;
   return (
     <Region title={words.trying.raw}>
       {inspection?.raw === undefined || inspection.raw === null ? (

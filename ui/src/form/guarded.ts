@@ -33,7 +33,11 @@ export function useGuarded<D extends Versioned, T extends Versioned>(first: T, o
   const store = async (mine: D, over: T) => {
     const saved = await of.save(mine, over);
     forget();
-    show(saved);
+    // What was typed while it was being saved stays, over what is saved now.
+    setKept(({ draft }) => {
+      const isSame = of.write(draft) === of.write(mine);
+      return { base: saved, draft: isSame ? of.draftOf(saved) : { ...draft, version: saved.version } };
+    });
     return saved;
   };
   const action = useAction(async (mine: D, over: T) => {

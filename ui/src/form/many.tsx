@@ -46,7 +46,7 @@ const entriesOf = (value: unknown): Entry[] => Object.entries(isSchema(value) ? 
 /** The map that the rows are: one that is still empty is none, and of two with one name the first stays. */
 function mapOf(rows: Entry[]): Record<string, unknown> {
   const begun = rows.filter(([name, value]) => name !== "" || value !== "");
-  return Object.fromEntries(begun.toReversed());
+  return Object.fromEntries(begun.filter(([name], at) => begun.findIndex(([other]) => other === name) === at));
 }
 
 /** Rows stay where and as they are typed, whatever an object would make of their names. */
