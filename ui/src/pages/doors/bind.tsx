@@ -65,7 +65,7 @@ function Chooser({ tools, chosen, onChosen }: ChooserProps) {
         />
       ),
     },
-    { id: "kind", label: words.field.kind, cell: (tool) => wordOf(words.kinds, tool.kind) },
+    { id: "kind", label: words.field.kind, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.kind) },
     { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.summary}</Muted> },
   ];
   return (

@@ -188,7 +188,7 @@ function Bindings({ of, rows }: { of: Door; rows: BoundTool[] }) {
       ),
     },
     { id: "name", label: words.field.name, cell: (tool) => <Link to={`/ui/tools/${tool.tool_id}`}>{tool.name}</Link> },
-    { id: "type", label: words.field.type, cell: (tool) => wordOf(words.kinds, tool.type) },
+    { id: "type", label: words.field.type, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.type) },
     { id: "status", label: words.field.status, cell: (tool) => <StateBadge state={tool.tool_status} /> },
     {
       id: "out",

@@ -38,7 +38,7 @@ export default function Tools() {
       cell: (tool) => <Link {...toolAddress(tool)}>{tool.name}</Link>,
     },
     { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.summary}</Muted> },
-    { id: "kind", label: words.field.kind, cell: (tool) => wordOf(words.kinds, tool.kind) },
+    { id: "kind", label: words.field.kind, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.kind) },
     { id: "service", label: words.field.service, cell: (tool) => tool.service },
     { id: "status", label: words.field.status, cell: (tool) => <StateBadge state={tool.status} /> },
     {
