@@ -31,21 +31,27 @@ const PLAIN = /^The Cross-Origin-Opener-Policy header has been ignored/;
 type Fixtures = {
   /** Where a test asks for what is not there, or from a server that fails, its browser may say so. */
   isMissing: boolean;
+  /** What a test looks at although it is not there; everything else is. */
+  absent: RegExp | null;
   errors: string[];
 };
 
 /** Errors of the page's own. What was typed may be refused, and the browser says that, too; what the console asks for by itself is there. */
 export const test = base.extend<Fixtures>({
   isMissing: [false, { option: true }],
+  absent: [null, { option: true }],
   errors: [
-    async ({ page, isMissing }, use) => {
+    async ({ page, isMissing, absent }, use) => {
       const errors: string[] = [];
       page.on("pageerror", (error) => errors.push(error.message));
       page.on("console", (message) => {
         const failed = /Failed to load resource.*?(?:status of (\d+)|$)/.exec(message.text());
         const status = Number(failed?.[1] ?? 0);
         // A server that a test has stopped is no mistake of the page; nor is what browsers say of plain HTTP.
-        const isRefused = failed ? isMissing || (status < 500 && status !== 404) : PLAIN.test(message.text());
+        const isAbsent = status === 404 && absent?.test(message.location().url);
+        const isRefused = failed
+          ? isMissing || isAbsent || (status < 500 && status !== 404)
+          : PLAIN.test(message.text());
         if (message.type() === "error" && !isRefused) errors.push(`${message.text()} ${message.location().url}`);
       });
       await use(errors);

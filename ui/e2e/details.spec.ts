@@ -266,3 +266,73 @@ test("a door without a name is refused at its field", async ({ page }) => {
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveAttribute("aria-invalid", "true");
 });
+
+/** A list that is paused stays, whatever else happens; new filters are asked for all the same. */
+test("a paused list of calls does not move", async ({ page }) => {
+  const id = mark("paused");
+  const config = { base_url: "http://127.0.0.1:9", retry: { max_attempts: 1 } };
+  await rest("POST", "/services", { type: "api", id, config, tools: [{ id: "get", endpoint: "/x" }] });
+  const call = () => rest("POST", "/call", { uri: `api://${id}/get`, arguments: {} });
+  await call();
+  await page.goto(`${url()}/ui/calls?service=${id}`);
+  const rows = page.getByRole("table", { name: "Calls" }).getByRole("row");
+  await expect(rows).toHaveCount(2);
+  await expect(page.getByRole("status", { name: "Live" })).toBeVisible();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await call();
+  const told = page.waitForResponse((response) => response.url().includes("/api/v1/auth/me")).catch(() => undefined);
+  await rest("POST", `/services/api/${id}/disable`);
+  await rest("POST", `/services/api/${id}/enable`);
+  // Everything else on the page is asked for anew; the list has had its chance by then.
+  await Promise.race([told, page.waitForTimeout(2000)]);
+  await expect(rows).toHaveCount(2);
+  await page.getByRole("searchbox", { name: "Code" }).fill("UNAVAILABLE");
+  await expect(rows).toHaveCount(3);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("searchbox", { name: "Code" }).fill("");
+  await expect(rows).toHaveCount(3);
+});
+
+/** A table of a window has nothing of its last minute alone. */
+test("the table of metrics says what its percentiles are of", async ({ page }) => {
+  await page.goto(`${url()}/ui/metrics`);
+  await page.getByRole("button", { name: "Show as table" }).click();
+  await expect(page.getByRole("columnheader", { name: "p95 ms, slowest step" })).toBeVisible();
+});
+
+/** UI-7, UI-8 and UI-10: how a Tool of one's own signs in is typed where nobody reads it, and kept nowhere. */
+test("an HTTP tool of one's own signs in, and keeps its secret to itself", async ({ page }) => {
+  const asked: string[] = [];
+  const shop = await upstream((request, response) => {
+    asked.push(request.headers.authorization ?? "");
+    response.end("{}");
+  });
+  const name = mark("signs_in");
+  await page.goto(`${url()}/ui/tools/new`);
+  await page.getByRole("textbox", { name: "Name", exact: true }).first().fill(name);
+  await page.getByRole("textbox", { name: "Endpoint" }).fill(`${shop.url}/orders`);
+  await page.getByRole("combobox", { name: "Sign-in", exact: true }).selectOption("bearer");
+  const token = page.getByRole("textbox", { name: "Token", exact: true });
+  await expect(token).toHaveAttribute("type", "password");
+  await token.fill("s3cr3t-of-a-tool");
+  // Away and back: what was typed is there, and the secret is not.
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Doors" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Doors" })).toBeVisible();
+  await page.goBack();
+  await expect(page.getByRole("textbox", { name: "Endpoint" })).toHaveValue(`${shop.url}/orders`);
+  await expect(token).toHaveValue("");
+  await token.fill("s3cr3t-of-a-tool");
+  for (const more of await page.getByText("Advanced", { exact: true }).all()) await more.click();
+  await page.getByRole("textbox", { name: "Time limit (s)" }).fill("7");
+  await page.getByRole("textbox", { name: "Private network" }).focus();
+  await page.keyboard.insertText("true");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Replace" })).toBeVisible();
+  const id = page.url().split("/").pop()?.split("?")[0];
+  const { config } = await rest<{ config: { HTTP: object } }>("GET", `/tools/${id}`);
+  expect(config.HTTP).toMatchObject({ auth_type: "bearer", auth_config: { token: "***" }, timeout_seconds: 7 });
+  await rest("POST", "/call", { uri: `tool://${name}/call`, arguments: {} });
+  expect(asked).toEqual(["Bearer s3cr3t-of-a-tool"]);
+  shop.stop();
+});

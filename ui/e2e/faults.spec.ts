@@ -1,7 +1,8 @@
 // What goes wrong on the way loses nothing that was typed.
 import type { Page } from "@playwright/test";
 import { ADMIN, expect, rest, signIn, test, url } from "./base";
-import { start } from "./server";
+import { gateway } from "./gateway";
+import { type Started, start } from "./server";
 
 // Servers that fail and connections that are gone are what this is about.
 test.use({ isMissing: true });
@@ -108,64 +109,84 @@ test("a saved secret is only ever replaced", async ({ page }) => {
   expect(all.filter((text) => text.includes("s3cr3t"))).toEqual([]);
 });
 
+/** A server of its own behind a gateway, which answers while the server is gone. */
+async function behindGateway(page: Page, then: (at: string, server: Started) => Promise<void>): Promise<void> {
+  const server = await start();
+  const proxy = await gateway(url(), server.api);
+  try {
+    await signIn(page, ADMIN, proxy.url);
+    await then(proxy.url, server);
+  } finally {
+    proxy.stop();
+    await server.stop();
+  }
+}
+
 /** UI-20: a server that fails, or is not there, loses nothing that was typed. */
 test("a form outlives a server that fails, and one that is gone", async ({ page, context }) => {
-  const id = await makeService();
-  await page.goto(`${url()}/ui/services/api/${id}?tab=settings`);
-  const description = page.getByRole("textbox", { name: "Description" });
-  await description.fill("typed before");
-  const path = `**/api/v1/services/api/${id}*`;
-  const problem = { code: "UNAVAILABLE", detail: "the database is away", request_id: "r-1" };
-  await page.route(path, (route) => {
-    if (route.request().method() !== "PATCH") return route.continue();
-    return route.fulfill({ status: 503, contentType: "application/problem+json", body: JSON.stringify(problem) });
+  test.setTimeout(120_000);
+  await behindGateway(page, async (at, server) => {
+    const config = { base_url: "http://127.0.0.1:9" };
+    await rest("POST", "/services", { type: "api", id: "crm", config }, server.api);
+    await page.goto(`${at}/ui/services/api/crm?tab=settings`);
+    const description = page.getByRole("textbox", { name: "Description" });
+    await description.fill("typed before");
+    const save = page.getByRole("button", { name: "Save" });
+    await server.halt();
+    const [refused] = await Promise.all([
+      page.waitForResponse((response) => response.request().method() === "PATCH"),
+      save.click(),
+    ]);
+    expect(refused.status()).toBe(502);
+    await expect(page.getByRole("alert").first()).toContainText("502");
+    await expect(description).toHaveValue("typed before");
+    await server.resume();
+    await context.setOffline(true);
+    await save.click();
+    await expect(page.getByRole("alert", { name: /cannot be reached/ })).toBeVisible();
+    await expect(description).toHaveValue("typed before");
+    await context.setOffline(false);
+    await save.click();
+    await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
+    const saved = await rest<{ description: string }>("GET", "/services/api/crm", undefined, server.api);
+    expect(saved.description).toBe("typed before");
   });
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("alert").first()).toContainText("the database is away");
-  await expect(description).toHaveValue("typed before");
-  await page.unroute(path);
-  await context.setOffline(true);
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("alert", { name: /cannot be reached/ })).toBeVisible();
-  await expect(description).toHaveValue("typed before");
-  await context.setOffline(false);
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
-  const saved = await rest<{ description: string }>("GET", `/services/api/${id}`);
-  expect(saved.description).toBe("typed before");
 });
 
 /** UI-20: the text of a flow, which is the longest that anybody types here, through all of it. */
 test("a flow outlives 401, 409, 5xx and a lost connection", async ({ page, context }) => {
-  const id = `outlives${Date.now()}`;
-  await rest("POST", "/flows", { id, source: "nodes: {a: {with: 1}}\n" });
-  await page.goto(`${url()}/ui/flows/${id}?tab=yaml`);
-  const yaml = page.getByRole("textbox", { name: "YAML" });
-  await yaml.focus();
-  await page.keyboard.press("Control+End");
-  await page.keyboard.type("# mine");
-  const save = page.getByRole("button", { name: "Save" });
-  await page.route("**/draft*", (route) => route.fulfill({ status: 502, body: "<html>bad gateway</html>" }));
-  await save.click();
-  await expect(page.getByRole("alert").first()).toBeVisible();
-  await page.unroute("**/draft*");
-  await context.setOffline(true);
-  await save.click();
-  await expect(page.getByRole("alert", { name: /cannot be reached/ })).toBeVisible();
-  await context.setOffline(false);
-  await context.clearCookies();
-  await saveSignedOut(page);
-  await page.getByRole("textbox", { name: "Key" }).fill(ADMIN);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(yaml).toContainText("# mine");
-  await rest("PUT", `/flows/${id}/draft`, { source: "nodes: {a: {with: 3}} # theirs\n" });
-  await save.click();
-  const dialog = page.getByRole("dialog", { name: "Changed meanwhile" });
-  await expect(dialog).toContainText("# theirs");
-  await dialog.getByRole("button", { name: "Keep mine" }).click();
-  await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
-  const saved = await rest<{ source: string }>("GET", `/flows/${id}`);
-  expect(saved.source).toContain("# mine");
+  test.setTimeout(120_000);
+  await behindGateway(page, async (at, server) => {
+    const source = "nodes: {a: {with: 1}}\n";
+    await rest("POST", "/flows", { id: "outlives", source }, server.api);
+    await page.goto(`${at}/ui/flows/outlives?tab=yaml`);
+    const yaml = page.getByRole("textbox", { name: "YAML" });
+    await yaml.focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("# mine");
+    const save = page.getByRole("button", { name: "Save" });
+    await server.halt();
+    await save.click();
+    await expect(page.getByRole("alert").filter({ hasText: "502" }).first()).toBeVisible();
+    await server.resume();
+    await context.setOffline(true);
+    await save.click();
+    await expect(page.getByRole("alert", { name: /cannot be reached/ })).toBeVisible();
+    await context.setOffline(false);
+    await context.clearCookies();
+    await saveSignedOut(page);
+    await page.getByRole("textbox", { name: "Key" }).fill(ADMIN);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(yaml).toContainText("# mine");
+    await rest("PUT", "/flows/outlives/draft", { source: "nodes: {a: {with: 3}} # theirs\n" }, server.api);
+    await save.click();
+    const dialog = page.getByRole("dialog", { name: "Changed meanwhile" });
+    await expect(dialog).toContainText("# theirs");
+    await dialog.getByRole("button", { name: "Keep mine" }).click();
+    await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
+    const saved = await rest<{ source: string }>("GET", "/flows/outlives", undefined, server.api);
+    expect(saved.source).toContain("# mine");
+  });
 });
 
 /** Names and answers are text, whatever they look like. */

@@ -187,3 +187,59 @@ test("inputs of a run are a form", async ({ page }) => {
   await page.getByRole("link", { name: "Open run" }).click();
   await expect(page.getByRole("region", { name: "Input", exact: true })).toContainText('"orderId": 7');
 });
+
+/** UI-5: what is typed into a step's panel is what its tool takes. */
+test("a flag of a step is a flag in the YAML", async ({ page }) => {
+  const id = `flag${Date.now()}`;
+  const parameters = [
+    { name: "all", position: "query", parameter_type: "Boolean" },
+    { name: "n", position: "query", parameter_type: "Integer" },
+  ];
+  const config = { base_url: "http://127.0.0.1:9" };
+  await rest("POST", "/services", { type: "api", id, config, tools: [{ id: "get", endpoint: "/x", parameters }] });
+  await rest("POST", "/flows", { id, source: `nodes:\n  a: {exec: "api://${id}/get"}\n` });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  await page.getByRole("group", { name: "Step a, not run" }).click();
+  await page.getByRole("textbox", { name: "All", exact: true }).fill("true");
+  await page.getByRole("textbox", { name: "N", exact: true }).fill("7");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await expect(page.getByRole("status", { name: "Published" })).toBeVisible();
+  const { source } = await rest<{ source: string }>("GET", `/flows/${id}`);
+  expect(source).toMatch(/all: true\b/);
+  expect(source).toMatch(/n: 7\b/);
+});
+
+/** UI-6: one stack of undo for the flow, and none of it for what lies over it. */
+test("undo in a dialog leaves the flow behind it as it is", async ({ page }) => {
+  const id = `undo${Date.now()}`;
+  const source = "inputs: {note: string}\nnodes:\n  a: {with: 1}\n  b: {with: 2}\n";
+  await rest("POST", "/flows", { id, source });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  await page.getByRole("group", { name: "Step b, not run" }).focus();
+  await page.keyboard.press("Delete");
+  await expect(page.getByRole("group", { name: /^Step b/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const field = page.getByRole("dialog", { name: "Inputs" }).getByRole("textbox", { name: "note" });
+  await field.focus();
+  await page.keyboard.type("x");
+  await page.keyboard.press("Control+z");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("group", { name: "Step a, not run" })).toBeVisible();
+  await expect(page.getByRole("group", { name: /^Step b/ })).toHaveCount(0);
+});
+
+/** UI-6: the canvas is never blank, also for whoever comes back. */
+test("a text that cannot be read shows what it was before, also later", async ({ page }) => {
+  const id = `blank${Date.now()}`;
+  await rest("POST", "/flows", { id, source: "nodes:\n  a: {with: 1}\n" });
+  await page.goto(`${url()}/ui/flows/${id}?tab=yaml`);
+  await page.getByRole("textbox", { name: "YAML" }).focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("  b: {with: 2}\n  c: {with: [1");
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Doors" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Doors" })).toBeVisible();
+  await page.goBack();
+  await page.getByRole("tab", { name: "Canvas" }).click();
+  await expect(page.getByRole("group", { name: /^Step a/ })).toBeVisible();
+  await expect(page.getByRole("main")).toContainText("cannot be read now");
+});

@@ -110,7 +110,7 @@ test("being signed out takes typed secrets out of the page", async ({ page, cont
   await page.getByRole("button", { name: "Test" }).click();
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
   const values = await page
-    .locator("input")
+    .locator("input, textarea")
     .evaluateAll((all) => all.map((input) => (input as HTMLInputElement).value));
   expect(values).toContain("https://typed.example");
   expect(values.filter((value) => value.includes("s3cr3t"))).toEqual([]);
@@ -131,4 +131,31 @@ test("a message outlives a lost connection", async ({ page, context }) => {
   await expect(page.getByRole("alert", { name: /cannot be reached/ })).toBeVisible();
   await expect(message).toHaveValue("a long thought");
   await context.setOffline(false);
+});
+
+/** UI-20: a save takes what was there when it began; what is typed meanwhile is typed. */
+test("what is typed during a save stays", async ({ page }) => {
+  const id = await makeService();
+  await page.goto(`${url()}/ui/services/api/${id}?tab=settings`);
+  const field = page.getByRole("textbox", { name: "Description" });
+  await field.fill("first");
+  let goOn = (): void => undefined;
+  const held = new Promise<void>((done) => {
+    goOn = done;
+  });
+  // The real answer, a moment later.
+  await page.route(`**/api/v1/services/api/${id}*`, async (route) => {
+    if (route.request().method() !== "PATCH") return route.continue();
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response });
+  });
+  await page.getByRole("button", { name: "Save" }).click();
+  await field.fill("second");
+  goOn();
+  await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
+  await expect(field).toHaveValue("second");
+  await page.getByRole("button", { name: "Save" }).click();
+  const described = () => rest<{ description: string }>("GET", `/services/api/${id}`).then((one) => one.description);
+  await expect.poll(described).toBe("second");
 });

@@ -127,3 +127,41 @@ test("an admin makes a tool for another tenant", async ({ page }) => {
   const { items } = await rest<{ items: { name: string }[] }>("GET", `/tools?tenant_id=${mark}`);
   expect(items.map(({ name }) => name)).toEqual(["theirs"]);
 });
+
+/** UI-4: flows are called like services, and have pages of their own. */
+test("a failed call of a flow leads to the flow, from everywhere", async ({ page }) => {
+  const id = `${mark}-failing`;
+  await rest("POST", "/flows", { id, source: `nodes: {a: {exec: "api://${mark}/get"}}\n` });
+  await rest("POST", `/flows/${id}/publish`, {});
+  // The live graph shows the busiest.
+  for (let n = 0; n < 12; n++) {
+    await rest("POST", "/call", { uri: `flow://${id}`, arguments: {} }).catch(() => undefined);
+  }
+  let call = "";
+  await expect(async () => {
+    const { items } = await rest<{ items: (Made & { uri?: string })[] }>("GET", "/audit?limit=50");
+    call = items.find(({ uri }) => uri?.startsWith(`flow://${id}`))?.id ?? "";
+    expect(call).not.toBe("");
+  }).toPass();
+  await signIn(page);
+  await page.goto(`${url()}/ui/calls/${call}`);
+  await page.getByRole("link", { name: "Open flow" }).click();
+  await expect(page).toHaveURL(new RegExp(`/ui/flows/${id}$`));
+  await page.goto(url());
+  const graph = page.getByRole("region", { name: "Live graph" });
+  const boxes = graph.getByRole("link").filter({ hasText: id.slice(0, 10) });
+  await expect(boxes.first()).toBeVisible();
+  const leads = await boxes.evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+  expect(leads).toContain(`/ui/flows/${id}`);
+  expect(leads.filter((to) => to?.startsWith("/ui/services/flow"))).toEqual([]);
+});
+
+/** A filter that nothing fits says so, and not that there is nothing. */
+test("filters that fit nothing say that nothing was found", async ({ page }) => {
+  await signIn(page);
+  await page.goto(`${url()}/ui/tools?kind=api&status=inactive`);
+  await expect(page.getByText("Nothing found", { exact: true })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "No tools yet" })).toHaveCount(0);
+  await page.goto(`${url()}/ui/calls?tool=nobody-has-ever-called-this`);
+  await expect(page.getByRole("heading", { name: "Nothing found" })).toBeVisible();
+});

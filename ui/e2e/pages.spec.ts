@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
 import { expect, signIn, test, url } from "./base";
-import { dress, LOOKS, makeWorld, sizes } from "./world";
+import { ABSENT, dress, LOOKS, makeWorld, sizes } from "./world";
 
 // Some of the pages are of what is not there, and say so.
-test.use({ isMissing: true });
+test.use({ absent: ABSENT });
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 

@@ -1,6 +1,6 @@
 // The pictures of README and guides: `npm run screenshots` makes them anew.
 import { expect, rest, signIn, test, url } from "./base";
-import { dress, LOOKS, makeWorld, sizes } from "./world";
+import { ABSENT, dress, LOOKS, makeWorld, sizes } from "./world";
 
 const FOLDER = "../docs/images";
 
@@ -47,25 +47,30 @@ test("pictures for the guides", async ({ page }) => {
   await page.screenshot({ path: `${FOLDER}/console-flow.png` });
 });
 
-/** One of every page, to be looked at: `PICTURES` names the folder. Two looks show every colour and every word. */
-for (const look of [LOOKS[0], LOOKS[1]]) {
-  test(`pictures of every page: ${look.join(", ")}`, async ({ page }) => {
-    const folder = process.env.PICTURES ?? "";
-    test.skip(!folder, "only when asked for");
-    test.setTimeout(1_200_000);
-    const paths = await makeWorld(`pictures${Date.now()}`);
-    await dress(page, look);
-    await signIn(page);
-    for (const [size, viewport] of Object.entries(sizes)) {
-      await page.setViewportSize(viewport);
-      for (const [at, path] of paths.entries()) {
-        await page.goto(url() + path);
-        await expect(page.getByRole("heading", { level: 1, includeHidden: true })).toBeVisible();
-        await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
-        const name = path.replace(/[^a-z?=]+/g, "-").replace(/[?=]/g, "_");
-        const file = `${size}-${look.join("-")}-${String(at).padStart(2, "0")}${name}.png`;
-        await page.screenshot({ path: `${folder}/${file}`, animations: "disabled" });
+test.describe("every page", () => {
+  // Some of the pages are of what is not there, and say so.
+  test.use({ absent: ABSENT });
+
+  /** One of every page, to be looked at: `PICTURES` names the folder. Two looks show every colour and every word. */
+  for (const look of [LOOKS[0], LOOKS[1]]) {
+    test(`pictures of every page: ${look.join(", ")}`, async ({ page }) => {
+      const folder = process.env.PICTURES ?? "";
+      test.skip(!folder, "only when asked for");
+      test.setTimeout(1_200_000);
+      const paths = await makeWorld(`pictures${Date.now()}`);
+      await dress(page, look);
+      await signIn(page);
+      for (const [size, viewport] of Object.entries(sizes)) {
+        await page.setViewportSize(viewport);
+        for (const [at, path] of paths.entries()) {
+          await page.goto(url() + path);
+          await expect(page.getByRole("heading", { level: 1, includeHidden: true })).toBeVisible();
+          await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+          const name = path.replace(/[^a-z?=]+/g, "-").replace(/[?=]/g, "_");
+          const file = `${size}-${look.join("-")}-${String(at).padStart(2, "0")}${name}.png`;
+          await page.screenshot({ path: `${folder}/${file}`, animations: "disabled" });
+        }
       }
-    }
-  });
-}
+    });
+  }
+});

@@ -54,6 +54,7 @@ export async function start(
     await answers(`${api}/readyz`, child);
   };
   const halt = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGTERM");
     await new Promise((done) => child.once("exit", done));
   };

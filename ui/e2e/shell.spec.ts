@@ -1,5 +1,6 @@
 // What is around every page: keys, focus, theme, language, and news of what others do.
-import { expect, rest, signIn, test, url } from "./base";
+import { get, type IncomingMessage } from "node:http";
+import { api, expect, rest, signIn, test, url } from "./base";
 
 test.beforeEach(({ page }) => signIn(page));
 
@@ -72,4 +73,36 @@ test("signing out ends the session", async ({ page }) => {
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
   await page.getByRole("tab", { name: "User" }).click();
   await expect(page.getByRole("textbox", { name: "Tenant" })).toHaveValue("default");
+});
+
+/** What the server says of a file, before anybody unpacks it. */
+const told = (address: string, encoding?: string) =>
+  new Promise<IncomingMessage>((tell, fail) => {
+    const headers = encoding ? { "Accept-Encoding": encoding } : {};
+    get(address, { headers }, (response) => {
+      response.resume();
+      tell(response);
+    }).on("error", fail);
+  });
+
+/** The contract's headers: files are named after what they hold and kept for good, the page is asked for each time. */
+test("files come compressed and are kept, the page is not", async ({ page }) => {
+  test.skip(url() !== api(), "this program was built without the console");
+  const html = await (await page.request.get(url())).text();
+  const assets = [...html.matchAll(/\/assets\/[\w.-]+\.(?:js|css)/g)].map(([path]) => path);
+  expect(assets.length).toBeGreaterThan(1);
+  for (const path of new Set(assets)) {
+    const { headers } = await told(url() + path);
+    expect(headers["content-encoding"], path).toBeUndefined();
+    expect(headers["cache-control"], path).toContain("immutable");
+    expect(headers["x-content-type-options"], path).toBe("nosniff");
+    // What is smaller than that is no smaller when it is compressed.
+    if (Number(headers["content-length"]) < 512) continue;
+    expect((await told(url() + path, "gzip, br")).headers["content-encoding"], path).toBe("br");
+    expect((await told(url() + path, "gzip")).headers["content-encoding"], path).toBe("gzip");
+  }
+  const head = (await told(`${url()}/`)).headers;
+  expect(head["cache-control"]).toBe("no-store");
+  expect(head["content-security-policy"]).not.toContain("unsafe");
+  expect((await told(`${url()}/assets/nothing.js`)).statusCode).toBe(404);
 });

@@ -15,6 +15,9 @@ nodes:
         properties: {reason: {type: string, title: Reason}, urgent: {type: boolean}}
 `;
 
+/** What the last of the paths are of: a Tool and a service's tool that are not there. */
+export const ABSENT = /\/tools\/(00000000-0000-4000-8000-000000000000|nothing)(\?|$)/;
+
 /** Makes it, and tells the paths of all pages. The mark is part of every name that there may be once only. */
 export async function makeWorld(mark: string): Promise<string[]> {
   const paths: string[] = [];

@@ -27,6 +27,13 @@ export const call = (id: string) =>
 
 export const exportAddress = (filter: CallFilter) => address("/api/v1/audit/export", { ...filter, format: "csv" });
 
+/** What a run has called, by the step that called it last. */
+export const callsBySteps = (run: string) =>
+  queryOptions({
+    queryKey: ["runs", run, "calls"],
+    queryFn: async () => new Map((await callsOfRun(run)).map((call) => [call.node ?? "", call.id])),
+  });
+
 /** The calls of a run, the oldest first. */
 export async function callsOfRun(run: string): Promise<Call[]> {
   const items = await everything(({ page, limit }) =>

@@ -100,7 +100,9 @@ type Answer<T> = { data?: T; error?: unknown; response: Response };
 export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer.catch(unreached);
   if (response.ok) return (data ? readJson(data as string) : undefined) as T;
-  if (response.status === 401 && !response.url.includes("/auth/session")) throw signedOut();
+  // There a 401 is about the password that was typed.
+  const isOfPassword = /\/auth\/(session|password)$/.test(new URL(response.url).pathname);
+  if (response.status === 401 && !isOfPassword) throw signedOut();
   throw known(fromResponse(response, error));
 }
 

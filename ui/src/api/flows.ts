@@ -38,6 +38,13 @@ export const setTriggerEnabled = (id: string, name: string, isOn: boolean) => {
     : ask(client.POST("/api/v1/flows/{id}/triggers/{name}/disable", { params }));
 };
 
+const atTrigger = (id: string, name: string) => `/flows/${encodeURIComponent(id)}/triggers/${encodeURIComponent(name)}`;
+export const fire = (id: string, name: string, event: unknown) =>
+  write<Run>("POST", `${atTrigger(id, name)}/fire`, { event });
+/** The secret is shown this once. */
+export const rotateSecret = (id: string, name: string) =>
+  write<{ secret: string }>("POST", `${atTrigger(id, name)}/rotate-secret`, {});
+
 export const create = (id: string, source: string) => ask(client.POST("/api/v1/flows", { body: { id, source } }));
 export const saveDraft = (id: string, source: string, revision: number | undefined) =>
   ask(client.PUT("/api/v1/flows/{id}/draft", { ...at(id), body: { source, revision } }));
@@ -104,6 +111,10 @@ export const runEvents = (id: string) => address(`/api/v1/runs/${encodeURICompon
 
 export const act = (id: string, action: "cancel" | "pause" | "resume" | "retry") =>
   write<Run>("POST", `/runs/${encodeURIComponent(id)}/${action}`);
+
+export const replay = (id: string) => write<Run>("POST", `/runs/${encodeURIComponent(id)}/replay`, {});
+export const signal = (id: string, name: string, body: { data?: unknown; key?: unknown }) =>
+  write<void>("POST", `/runs/${encodeURIComponent(id)}/signals/${encodeURIComponent(name)}`, body);
 
 export const approvals = queryOptions({
   queryKey: ["approvals"],

@@ -9,11 +9,6 @@ export const keys = queryOptions({
   queryKey: ["keys"],
   queryFn: () => everything((query) => ask(client.GET("/api/v1/keys", { params: { query } }))),
 });
-export const key = (id: string) =>
-  queryOptions({
-    queryKey: ["keys", id],
-    queryFn: () => ask(client.GET("/api/v1/keys/{id}", { params: { path: { id } } })),
-  });
 export const users = queryOptions({
   queryKey: ["users"],
   queryFn: () => everything((query) => ask(client.GET("/api/v1/users", { params: { query } }))),
@@ -24,6 +19,14 @@ export const tenants = queryOptions({
 });
 
 export type Person = "keys" | "users" | "tenants";
+/** One of them, as it is now. */
+export const one = <T>(what: Person, id: string) =>
+  queryOptions({ queryKey: [what, id], queryFn: () => get<T>(`/${what}/${encodeURIComponent(id)}`) });
+
+/** One's own password. */
+export const changePassword = (body: { old_password: string; new_password: string }) =>
+  ask(client.POST("/api/v1/auth/password", { body }));
+
 export const create = (what: Person, body: object) => write<Key & { key?: string }>("POST", `/${what}`, body);
 export const update = <T = unknown>(what: Person, id: string, body: object) =>
   write<T>("PATCH", `/${what}/${encodeURIComponent(id)}`, body);

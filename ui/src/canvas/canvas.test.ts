@@ -217,3 +217,9 @@ describe("numbers (UI-6, UI-7)", () => {
     );
   });
 });
+
+/** UI-7: a flow may stand below a word of its own, with what it is given. */
+it("reads the inputs of a flow that stands below `flow`", () => {
+  const source = "flow:\n  inputs: {id: int}\n  nodes: {a: {with: 1}}\n";
+  expect(parse(source).graph?.inputs).toMatchObject({ properties: { id: { type: "integer" } } });
+});

@@ -69,11 +69,14 @@ export function parse(text: string): Parsed {
   return { graph: graphOf(document), marks: [] };
 }
 
-function nodesOf(document: Document): YAMLMap | null {
+/** Of the flow itself, which may stand below a word of its own. */
+function partOf(document: Document, name: "nodes" | "inputs"): YAMLMap | null {
   const top = document.get("flow");
-  const nodes = isMap(top) && top.has("nodes") ? top.get("nodes") : document.get("nodes");
-  return isMap(nodes) ? nodes : null;
+  const part = isMap(top) && top.has("nodes") ? top.get(name) : document.get(name);
+  return isMap(part) ? part : null;
 }
+
+const nodesOf = (document: Document) => partOf(document, "nodes");
 
 function graphOf(document: Document): Graph {
   const nodes = nodesOf(document);
@@ -92,8 +95,8 @@ function graphOf(document: Document): Graph {
       args: node.args,
     });
   }
-  const inputs = document.get("inputs");
-  return { steps, edges, inputs: isMap(inputs) ? schemaOf(inputs.toJS(document)) : null };
+  const inputs = partOf(document, "inputs");
+  return { steps, edges, inputs: inputs ? schemaOf(inputs.toJS(document)) : null };
 }
 
 function kindOf(node: Record<string, unknown>): StepKind {

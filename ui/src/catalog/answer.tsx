@@ -62,10 +62,14 @@ function Content({ item }: { item: Record<string, unknown> }) {
 
 export function RawAnswer({ inspection }: { inspection: Inspection | null | undefined }) {
   const words = useWords();
+  const { notKept, noAnswer, nothingSent } = words.inspected;
+  // A call that was turned away has a request as well: what would have been sent.
+  const wasSent = inspection?.steps.some(({ name }) => name === "call");
+  const noRaw = inspection ? (wasSent ? noAnswer : nothingSent) : notKept;
   return (
     <Region title={words.trying.raw}>
       {inspection?.raw === undefined || inspection.raw === null ? (
-        <Muted>{words.trying.notKept}</Muted>
+        <Muted>{noRaw}</Muted>
       ) : (
         <Code>{pretty(inspection.raw)}</Code>
       )}
@@ -78,7 +82,7 @@ export function Request({ inspection }: { inspection: Inspection | null | undefi
   return (
     <Region title={words.trying.request}>
       {inspection?.request === undefined || inspection.request === null ? (
-        <Muted>{words.trying.notKept}</Muted>
+        <Muted>{inspection ? words.inspected.nothingToSend : words.inspected.notKept}</Muted>
       ) : (
         <Code>{pretty(inspection.request)}</Code>
       )}
@@ -92,11 +96,30 @@ export function blamed(steps: Step[], failure: string | null | undefined): Step[
   return steps.map((step) => (step.name === "call" ? { ...step, error: failure } : step));
 }
 
+/** When something was, as a part of the whole from 0 to 1. */
+export function Bar({ from, width, isFailed }: { from: number; width: number; isFailed: boolean }) {
+  // What took no time is seen all the same, and stays inside.
+  const left = `min(${100 * from}%, calc(100% - var(--s1) / 2))`;
+  return (
+    <div className={css.share}>
+      <div
+        className={`${css.bar} ${isFailed ? css.fail : ""}`}
+        style={{ marginInlineStart: left, width: `${100 * width}%` }}
+      />
+    </div>
+  );
+}
+
 export function Timing({ steps, label }: { steps: Step[]; label: string }) {
   const words = useWords();
   const format = useFormat();
   const nameOf = (name: string) => (words.trying.stepNames as Record<string, string>)[name] ?? name;
-  const total = Math.max(1, ...steps.map((step) => step.us));
+  const total = Math.max(
+    1,
+    steps.reduce((sum, step) => sum + step.us, 0),
+  );
+  // One begins where those before it have ended.
+  const begins = new Map(steps.map((step, at) => [step, steps.slice(0, at).reduce((sum, { us }) => sum + us, 0)]));
   const columns: Column<Step>[] = [
     { id: "name", label: words.trying.step, kind: "nowrap", cell: (step) => nameOf(step.name) },
     { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.error ? "failed" : "ok"} /> },
@@ -104,14 +127,7 @@ export function Timing({ steps, label }: { steps: Step[]; label: string }) {
     {
       id: "bar",
       label: words.trying.share,
-      cell: (step) => (
-        <div className={css.share}>
-          <div
-            className={`${css.bar} ${step.error ? css.fail : ""}`}
-            style={{ width: `${(100 * step.us) / total}%` }}
-          />
-        </div>
-      ),
+      cell: (step) => <Bar from={(begins.get(step) ?? 0) / total} width={step.us / total} isFailed={!!step.error} />,
     },
     { id: "error", label: words.field.message, kind: "wide", cell: (step) => step.error },
   ];

@@ -12,6 +12,7 @@ import { JsonEditor } from "../form/json";
 import { useKept } from "../form/kept";
 import { kindOf, resolve, type Schema } from "../form/schema";
 import { withoutSecrets } from "../form/secrets";
+import { useIsWhole } from "../form/whole";
 import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack, useSubmitKey } from "../kit";
 import { useWords } from "../words";
 import { Answer, blamed, RawAnswer, Request, Timing } from "./answer";
@@ -37,8 +38,9 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
     stopper.current = new AbortController();
     return call(entry.uri, args, stopper.current.signal);
   });
+  const isWhole = useIsWhole();
   const run = async () => {
-    if (!may("call")) return;
+    if (!may("call") || !isWhole()) return;
     setAnswer(null);
     setKept((old) => ({ ...old, ran: JSON.stringify(old.args) }));
     setAnswer((await action.run()) ?? null);

@@ -1,13 +1,13 @@
 // The controls of a form, one per kind of value.
 
 import { numberOf, readJson, writeJson } from "../api/json";
-import { Card, Group, SelectField, Stack, SwitchField, TextField } from "../kit";
+import { Card, Group, LinesField, SelectField, Stack, SwitchField, TextField } from "../kit";
 import { useWords } from "../words";
 import { useForm, useHasProblemBelow, useProblem } from "./context";
 import { JsonField } from "./json";
 import { ListInput, MapInput } from "./many";
 import { getAt, type Path, setAt } from "./path";
-import { choicesOf, type FormField, fieldsOf, groupsOf, kindOf, type Schema } from "./schema";
+import { choicesOf, type FormField, fieldsOf, groupsOf, isLong, kindOf, type Schema, typedAs } from "./schema";
 import { SecretField } from "./secret";
 
 type Props = { schema: Schema; value: unknown; path: Path; onValue: (value: unknown) => void };
@@ -79,6 +79,8 @@ export function Input(props: InputProps) {
   switch (kindOf(props.schema, root)) {
     case "text":
       return <TextInput {...props} />;
+    case "typed":
+      return <TypedInput {...props} />;
     case "secret":
       return <SecretField {...props} />;
     case "number":
@@ -111,12 +113,27 @@ function TextInput({ value, onValue, schema, path, label, hint, required }: Inpu
   const error = useProblem(path);
   const fallback = typeof schema.default === "string" ? schema.default : "";
   return (
-    <TextField
+    <LinesField
       {...{ label, hint, error, required }}
+      isLong={isLong(schema, path)}
       value={typeof value === "string" ? value : value === undefined || value === null ? "" : writeJson(value)}
       placeholder={fallback}
       readOnly={isReadOnly}
       onValue={(text) => onValue(text === "" && !required ? undefined : text)}
+    />
+  );
+}
+
+function TypedInput({ value, onValue, schema, path, label, hint, required }: InputProps) {
+  const { isReadOnly } = useForm();
+  const error = useProblem(path);
+  return (
+    <TextField
+      {...{ label, hint, error, required }}
+      value={value === undefined || value === null ? "" : typeof value === "string" ? value : writeJson(value)}
+      placeholder={(choicesOf(schema) ?? [schema.default ?? ""]).map(String).join(" | ")}
+      readOnly={isReadOnly}
+      onValue={(text) => onValue(text.trim() === "" ? undefined : typedAs(schema, text))}
     />
   );
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { readJson, writeJson } from "../api/json";
 import { getAt, parsePath, setAt } from "./path";
-import { emptyOf, fieldsOf, groupsOf, humanise, kindOf, resolve, type Schema } from "./schema";
+import { emptyOf, fieldsOf, groupsOf, humanise, isLong, kindOf, resolve, type Schema, TYPED, typedAs } from "./schema";
 import { withoutSecrets } from "./secrets";
 
 describe("places", () => {
@@ -144,4 +144,22 @@ it("shows the details of the chosen type", () => {
   expect(keys({ type: "basic" }, {})).toEqual(["username"]);
   // What is there is never hidden.
   expect(keys({ token: "***" }, { type: "basic" })).toEqual(["token", "username"]);
+});
+
+/** UI-5 and UI-7: an argument of a step is a value where its schema has such values, and an expression everywhere else. */
+it("reads what is typed as its schema means it", () => {
+  expect(typedAs({ type: "boolean" }, "true")).toBe(true);
+  expect(typedAs({ type: ["boolean", "null"] }, "false")).toBe(false);
+  expect(typedAs({ type: "integer" }, "7")).toBe(7);
+  expect(typedAs({ type: "string", enum: ["1", "true"] }, "1")).toBe("1");
+  expect(typedAs({ type: "string", enum: ["1", "true"] }, "true")).toBe("true");
+  expect(typedAs({ enum: [1, 2] }, "2")).toBe(2);
+  for (const text of ["a.total > 3", "tru", "7 "]) expect(typedAs({ type: ["boolean", "number"] }, text)).toBe(text);
+  expect(kindOf({ type: "boolean", [TYPED]: true }, {})).toBe("typed");
+});
+
+it("knows texts that have several lines as a rule", () => {
+  expect(isLong({}, ["config", "instructions"])).toBe(true);
+  expect(isLong({ "x-ui": { multiline: true } }, ["script"])).toBe(true);
+  expect(isLong({}, ["model"])).toBe(false);
 });

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ApiError } from "../api/error";
 import { useAction } from "./action";
 import { useKept } from "./kept";
+import { useIsWhole } from "./whole";
 
 type Versioned = { version?: number | null };
 type Of<D extends Versioned, T extends Versioned> = {
@@ -32,7 +33,11 @@ export function useGuarded<D extends Versioned, T extends Versioned>(first: T, o
   const store = async (mine: D, over: T) => {
     const saved = await of.save(mine, over);
     forget();
-    show(saved);
+    // What was typed while it was being saved stays, over what is saved now.
+    setKept(({ draft }) => {
+      const isSame = of.write(draft) === of.write(mine);
+      return { base: saved, draft: isSame ? of.draftOf(saved) : { ...draft, version: saved.version } };
+    });
     return saved;
   };
   const action = useAction(async (mine: D, over: T) => {
@@ -50,6 +55,7 @@ export function useGuarded<D extends Versioned, T extends Versioned>(first: T, o
       throw error;
     }
   }, of.done);
+  const isWhole = useIsWhole();
   const isTyped = of.write(draft) !== of.write(of.draftOf(base));
   // Another version came in: shown, unless something has been typed here.
   if (!isTyped && !action.isBusy && (first.version ?? 0) > (base.version ?? 0)) show(first);
@@ -70,5 +76,6 @@ export function useGuarded<D extends Versioned, T extends Versioned>(first: T, o
     },
     onClose: () => setTheirs(null),
   };
-  return { draft, setDraft, action, save: () => action.run(draft, base), conflict };
+  const save = async () => (isWhole() ? action.run(draft, base) : undefined);
+  return { draft, setDraft, action, save, conflict };
 }

@@ -1,11 +1,12 @@
-// A value that no control fits, as JSON. While it is no JSON, the last good value stays.
+// A value that no control fits, as JSON. While it is no JSON, the last good value stays, and nothing is sent.
 import { useEffect, useRef, useState } from "react";
 import { readJson, writeJson } from "../api/json";
 import { Editor } from "../editor";
-import { FieldError, Muted, Stack } from "../kit";
+import { FieldError, Muted, Note, Stack } from "../kit";
 import { useWords } from "../words";
 import { useForm, useProblem } from "./context";
 import type { InputProps } from "./fields";
+import { useBroken } from "./whole";
 
 const write = (value: unknown) => (value === undefined ? "" : writeJson(value, 2));
 
@@ -33,37 +34,49 @@ type Props = {
 export function JsonEditor({ label, value, onValue, isReadOnly, error }: Props) {
   const words = useWords();
   const [text, setText] = useState(() => write(value));
-  const [isBad, setBad] = useState(false);
+  const [bad, setBad] = useState<string | null>(null);
+  const [isRefused, setRefused] = useState(false);
+  const host = useRef<HTMLDivElement>(null);
+  useBroken(bad !== null, host, () => setRefused(true));
   const last = useRef(value);
   useEffect(() => {
     // What came from elsewhere is shown; what was just typed stays as it was typed.
     if (JSON.stringify(last.current) === JSON.stringify(value)) return;
     last.current = value;
     setText(write(value));
-    setBad(false);
+    setBad(null);
   }, [value]);
   const change = (next: string) => {
     setText(next);
+    setRefused(false);
     try {
       const parsed = next.trim() === "" ? undefined : readJson(next);
       last.current = parsed;
-      setBad(false);
+      setBad(null);
       onValue(parsed);
-    } catch {
-      setBad(true);
+    } catch (problem) {
+      setBad((problem as Error).message);
     }
   };
+  const isBad = bad !== null;
   return (
-    <Stack gap="tight">
-      <Editor
-        label={label}
-        language="json"
-        value={text}
-        onValue={change}
-        isReadOnly={isReadOnly}
-        error={isBad ? words.form.badJson : error}
-      />
-      {isBad && <FieldError>{words.form.badJson}</FieldError>}
-    </Stack>
+    <div ref={host}>
+      <Stack gap="tight">
+        <Editor
+          label={label}
+          language="json"
+          value={text}
+          onValue={change}
+          isReadOnly={isReadOnly}
+          error={isBad ? words.form.badJson : error}
+        />
+        {isBad && !isRefused && <FieldError>{words.form.badJson}</FieldError>}
+        {isBad && isRefused && (
+          <Note title={words.form.refusedJson} live="alert">
+            <p lang="en">{bad}</p>
+          </Note>
+        )}
+      </Stack>
+    </div>
   );
 }

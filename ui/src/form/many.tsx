@@ -1,5 +1,5 @@
 // Lists, and objects whose keys are typed: values that have as many controls as there are items.
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button, Group, Row, TextField } from "../kit";
 import { useWords } from "../words";
 import { useForm, useProblem } from "./context";
@@ -39,29 +39,51 @@ export function ListInput({ value, onValue, schema, path, label, hint }: InputPr
   );
 }
 
+type Entry = [name: string, value: unknown];
+
+const entriesOf = (value: unknown): Entry[] => Object.entries(isSchema(value) ? value : {});
+
+/** The map that the rows are: one that is still empty is none, and of two with one name the first stays. */
+function mapOf(rows: Entry[]): Record<string, unknown> {
+  const begun = rows.filter(([name, value]) => name !== "" || value !== "");
+  return Object.fromEntries(begun.filter(([name], at) => begun.findIndex(([other]) => other === name) === at));
+}
+
+/** Rows stay where and as they are typed, whatever an object would make of their names. */
+function useRows(value: unknown, onValue: (value: unknown) => void): [Entry[], (rows: Entry[]) => void] {
+  const [rows, setRows] = useState(() => entriesOf(value));
+  const last = useRef(value);
+  useEffect(() => {
+    // What came from elsewhere is shown.
+    if (JSON.stringify(last.current ?? {}) === JSON.stringify(value ?? {})) return;
+    last.current = value;
+    setRows(entriesOf(value));
+  }, [value]);
+  const change = (next: Entry[]) => {
+    setRows(next);
+    last.current = mapOf(next);
+    onValue(last.current);
+  };
+  return [rows, change];
+}
+
 export function MapInput({ value, onValue, schema, path, label, hint }: InputProps) {
   const words = useWords();
   const { root, isReadOnly } = useForm();
   const error = useProblem(path);
-  const entries = Object.entries(isSchema(value) ? value : {});
+  const [rows, setRows] = useRows(value, onValue);
   const inner = resolve(schema.additionalProperties, root);
-  const set = (at: number, entry: [string, unknown]) => onValue(Object.fromEntries(entries.with(at, entry)));
-  // While a name is typed it may be that of another entry, which must not be lost for it.
-  const [typed, setTyped] = useState<{ at: number; name: string } | null>(null);
-  const rename = (at: number, name: string, item: unknown) => {
-    const isTaken = entries.some(([key], other) => other !== at && key === name);
-    setTyped(isTaken ? { at, name } : null);
-    if (!isTaken) set(at, [name, item]);
-  };
+  const isTaken = (name: string, at: number) => rows.findIndex(([other]) => other === name) < at;
   return (
     <Group label={label} hint={hint} error={error}>
-      {entries.map(([key, item], at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the key itself is being typed
+      {rows.map(([name, item], at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the name itself is being typed
         <Row key={at} at="bottom">
           <TextField
             label={words.form.name}
-            value={typed?.at === at ? typed.name : key}
-            onValue={(name) => rename(at, name, item)}
+            value={name}
+            error={isTaken(name, at) ? words.form.nameTaken : undefined}
+            onValue={(next) => setRows(rows.with(at, [next, item]))}
             readOnly={isReadOnly}
           />
           <Input
@@ -69,17 +91,15 @@ export function MapInput({ value, onValue, schema, path, label, hint }: InputPro
             label={words.form.value}
             required={false}
             value={item}
-            path={[...path, key]}
-            onValue={(next) => set(at, [key, next ?? ""])}
+            path={[...path, name]}
+            onValue={(next) => setRows(rows.with(at, [name, next ?? ""]))}
           />
-          {!isReadOnly && (
-            <Button onClick={() => onValue(Object.fromEntries(entries.toSpliced(at, 1)))}>{words.act.remove}</Button>
-          )}
+          {!isReadOnly && <Button onClick={() => setRows(rows.toSpliced(at, 1))}>{words.act.remove}</Button>}
         </Row>
       ))}
       {!isReadOnly && (
         <div>
-          <Button onClick={() => onValue(Object.fromEntries([...entries, ["", ""]]))}>{words.act.add}</Button>
+          <Button onClick={() => setRows([...rows, ["", ""]])}>{words.act.add}</Button>
         </div>
       )}
     </Group>

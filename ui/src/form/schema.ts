@@ -1,11 +1,13 @@
 // Reads a JSON Schema as a form: which control each value gets, under which words, in which order.
 
-import { Numeral } from "../api/json";
+import { Numeral, numberOf } from "../api/json";
 import type { Language } from "../words";
-import { getAt, parsePath } from "./path";
+import { getAt, type Path, parsePath } from "./path";
 
 export type Schema = Record<string, unknown>;
-export type Kind = "text" | "secret" | "choice" | "number" | "flag" | "object" | "map" | "list" | "json";
+/** A mark of schemas whose values may also be expressions: they are typed, whatever they are. */
+export const TYPED = "x-typed";
+export type Kind = "text" | "typed" | "secret" | "choice" | "number" | "flag" | "object" | "map" | "list" | "json";
 
 type Hints = {
   group?: string;
@@ -13,6 +15,7 @@ type Hints = {
   advanced?: boolean;
   alias?: unknown;
   when?: Record<string, unknown[]>;
+  multiline?: boolean;
   zh?: { title?: string; description?: string };
 };
 export type FormField = {
@@ -65,6 +68,7 @@ export function choicesOf(schema: Schema): unknown[] | null {
 
 /** The control that a (resolved) schema is drawn with; `json` is the editor for what no control fits. */
 export function kindOf(schema: Schema, root: Schema, depth = 0): Kind {
+  if (schema[TYPED]) return "typed";
   if (schema.variants || depth > NESTING) return "json";
   if (schema.writeOnly && typesOf(schema)[0] === "string") return "secret";
   const choices = choicesOf(schema);
@@ -89,6 +93,17 @@ export function kindOf(schema: Schema, root: Schema, depth = 0): Kind {
     default:
       return "json";
   }
+}
+
+/** What was typed, as a value that the schema names; everything else is an expression, and stays a text. */
+export function typedAs(schema: Schema, text: string): unknown {
+  const isWord = text === "true" || text === "false";
+  const value = isWord ? text === "true" : numberOf(text);
+  const choices = choicesOf(schema);
+  if (choices) return choices.find((choice) => String(choice) === text) ?? text;
+  const type = isWord ? "boolean" : "number";
+  const types = typesOf(schema).map((one) => (one === "integer" ? "number" : one));
+  return value !== undefined && types.includes(type) ? value : text;
 }
 
 function objectKind(schema: Schema, root: Schema, depth: number): Kind {
@@ -150,6 +165,15 @@ function wordsOf(key: string, schema: Schema, hints: Hints, language: Language):
   const title = zh?.title ?? (schema.title as string | undefined) ?? humanise(key);
   const hint = zh?.description ?? (schema.description as string | undefined);
   return { label: title, hint: hint?.replaceAll("`", "") };
+}
+
+/** What is called so is told in sentences, which have lines. */
+const LONG = new Set(["instructions", "prompt", "description", "message", "body", "text", "content"]);
+
+/** Whether a text is one of several lines, as a rule. */
+export function isLong(schema: Schema, path: Path): boolean {
+  const hints = (isSchema(schema["x-ui"]) ? schema["x-ui"] : {}) as Hints;
+  return hints.multiline ?? LONG.has(String(path.at(-1)));
 }
 
 const CAPITALS = new Set(["url", "id", "api", "http", "json", "sql", "tls", "ttl", "uri", "ip", "ca"]);

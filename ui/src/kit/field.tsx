@@ -43,12 +43,12 @@ export function FieldError({ id, children }: { id?: string; children: string }) 
   );
 }
 
-function apart<T extends FieldProps>(props: T): [FieldProps, Omit<T, keyof FieldProps>] {
+export function apart<T extends FieldProps>(props: T): [FieldProps, Omit<T, keyof FieldProps>] {
   const { label, hint, error, required, hideLabel, ...rest } = props;
   return [{ label, hint, error, required, hideLabel }, rest];
 }
 
-type Value = { value: string; onValue: (value: string) => void };
+export type Value = { value: string; onValue: (value: string) => void };
 type TextProps = FieldProps & Value & Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "required">;
 
 export function TextField(props: TextProps) {

@@ -4,6 +4,7 @@ export * from "./copy";
 export * from "./dialog";
 export * from "./field";
 export * from "./layout";
+export * from "./lines";
 export * from "./list";
 export * from "./name";
 export * from "./pager";

@@ -16,13 +16,15 @@ type Props<T> = {
   /** What the filter looks into. */
   text: (row: T) => string;
   empty?: ReactNode;
+  /** Those who look have left rows out already: that there are none of these is not that there are none. */
+  isFiltered?: boolean;
   children?: ReactNode;
 };
 
 /** The filter is in the address, a moment after the last letter. */
 const ADDRESS_MS = 300;
 
-export function List<T>({ things, rows, columns, id, text, empty, children }: Props<T>) {
+export function List<T>({ things, rows, columns, id, text, empty, isFiltered, children }: Props<T>) {
   const words = useWords();
   const [filter, setFilter] = useFilter();
   const lines = useMemo(() => rows.map((row) => text(row).toLowerCase()), [rows, text]);
@@ -31,7 +33,7 @@ export function List<T>({ things, rows, columns, id, text, empty, children }: Pr
     () => (wanted ? rows.filter((_, at) => lines[at]?.includes(wanted)) : rows),
     [rows, lines, wanted],
   );
-  if (rows.length === 0) return <Empty title={things.none}>{empty}</Empty>;
+  if (rows.length === 0 && !isFiltered) return <Empty title={things.none}>{empty}</Empty>;
   return (
     <Stack>
       <Row>

@@ -1,4 +1,5 @@
 // All words of the console in English: what every page has. Names of pages' own things stand in `en-pages.ts`.
+import { acts } from "./en-acts";
 import { pages } from "./en-pages";
 import type { Wide } from "./wide";
 
@@ -11,6 +12,7 @@ const things = (many: string, one: string, plural = many.toLowerCase()) => ({
 
 export const en = {
   ...pages,
+  ...acts,
   language: "English",
   nav: {
     main: "Main",
@@ -50,6 +52,7 @@ export const en = {
       ["/", "Go to the filter"],
       ["?", "This help"],
       ["Ctrl/⌘ Enter", "Run or save"],
+      ["Shift Enter", "Another line in a text"],
       ["Enter", "On a step of the canvas: to its panel, and back with Esc"],
       ["Esc", "Close"],
     ] as [string, string][],
@@ -109,6 +112,7 @@ export const en = {
     rejected: "Rejected",
     published: "Published",
     restored: "Restored",
+    dropped: "These secrets were not kept, as it leads somewhere else now. Give them again:",
   },
   ask: {
     rotate: "Clients with the old key are refused from then on.",
@@ -178,6 +182,8 @@ export const en = {
     form: "Form",
     groups: { sign_in: "Sign-in", network: "Network", limits: "Limits", tools: "Tools" },
     badJson: "This is no JSON yet.",
+    refusedJson: "This is no JSON yet, so nothing was sent. Correct it, then do it again.",
+    nameTaken: "Another entry has this name; only one of them is kept.",
     unknownArguments: "What this tool takes is told to those who may call it. Arguments can be given as JSON.",
     noArguments: "This tool takes no arguments.",
   },

@@ -41,6 +41,11 @@ export function useWords(): Words {
   return languages[useLanguage()];
 }
 
+/** A word of the server's in the language that was chosen; one that we do not know is shown as it is. */
+export function wordOf(all: object, word: string): string {
+  return (all as Record<string, string>)[word] ?? word;
+}
+
 /** A word for a state of the server; one that we do not know is shown as it is. */
 export function stateWord(words: Words, state: string): string {
   return (words.state as unknown as Record<string, string>)[state] ?? state;

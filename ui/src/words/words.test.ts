@@ -28,6 +28,7 @@ describe("words", () => {
 
   it("are Chinese in Chinese", () => {
     const same = en.filter(
+      // Names of the server's own are shown as they are in English, and in words elsewhere.
       ([path, text]) => !SAME.test(path) && (zh.get(path) === text || !/\p{Script=Han}/u.test(zh.get(path) ?? "")),
     );
     expect(same).toEqual([]);

@@ -1,11 +1,13 @@
 // 控制台的简体中文：每个页面共用的词。
 import type { Words } from "./en";
+import { acts } from "./zh-CN-acts";
 import { pages } from "./zh-CN-pages";
 
 const things = (one: string) => ({ many: one, filter: `筛选${one}`, add: `添加${one}`, none: `还没有${one}` });
 
 export const zhCN: Words = {
   ...pages,
+  ...acts,
   language: "简体中文",
   nav: {
     main: "主导航",
@@ -45,6 +47,7 @@ export const zhCN: Words = {
       ["/", "转到筛选框"],
       ["?", "本帮助"],
       ["Ctrl/⌘ Enter", "运行或保存"],
+      ["Shift Enter", "在文本中另起一行"],
       ["Enter", "在画布的步骤上：进入其面板，按 Esc 返回"],
       ["Esc", "关闭"],
     ],
@@ -103,6 +106,7 @@ export const zhCN: Words = {
     rejected: "已拒绝",
     published: "已发布",
     restored: "已恢复",
+    dropped: "地址已改变，以下密钥未被保留，请重新填写：",
   },
   ask: {
     rotate: "使用旧密钥的客户端将立即被拒绝。",
@@ -171,6 +175,8 @@ export const zhCN: Words = {
     form: "表单",
     groups: { sign_in: "登录", network: "网络", limits: "限制", tools: "工具" },
     badJson: "这还不是有效的 JSON。",
+    refusedJson: "这还不是有效的 JSON，因此什么都没有发送。请改正后再试。",
+    nameTaken: "另一项已用此名称；只会保留其中一项。",
     unknownArguments: "此工具的参数只告知可以调用它的人。参数可以 JSON 形式给出。",
     noArguments: "此工具不需要参数。",
   },

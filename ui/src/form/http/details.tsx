@@ -1,7 +1,8 @@
 // What there is to say of one parameter besides its row: what it means, and what it is unless given.
-import { Button, Dialog, Row, Stack, TextField } from "../../kit";
+import { Button, Dialog, LinesField, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 import { JsonEditor } from "../json";
+import { useIsWhole } from "../whole";
 
 type Parameter = Record<string, unknown>;
 type Props = {
@@ -17,11 +18,14 @@ export function ParameterDetails({ value, onValue, error, onClose }: Props) {
     const { [field]: _old, ...rest } = value;
     onValue(next === undefined || next === "" ? rest : { ...rest, [field]: next });
   };
+  const isWhole = useIsWhole();
+  const done = () => void (isWhole() && onClose());
   const isText = (value.parameter_type ?? "String") === "String";
   return (
-    <Dialog title={words.http.detailsOf(String(value.name ?? ""))} open onClose={onClose} onSubmit={onClose}>
+    <Dialog title={words.http.detailsOf(String(value.name ?? ""))} open onClose={onClose} onSubmit={done}>
       <Stack>
-        <TextField
+        <LinesField
+          isLong
           label={words.field.description}
           hint={words.http.meaning}
           value={String(value.description ?? "")}
@@ -29,7 +33,7 @@ export function ParameterDetails({ value, onValue, error, onClose }: Props) {
           onValue={(text) => set("description", text)}
         />
         {isText ? (
-          <TextField
+          <LinesField
             label={words.http.fallback}
             hint={words.http.fallbackHint}
             value={String(value.default_value ?? "")}
@@ -45,7 +49,7 @@ export function ParameterDetails({ value, onValue, error, onClose }: Props) {
           />
         )}
         <Row at="end">
-          <Button look="primary" onClick={onClose}>
+          <Button look="primary" onClick={done}>
             {words.act.done}
           </Button>
         </Row>

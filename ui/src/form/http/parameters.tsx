@@ -15,10 +15,6 @@ type Props = {
   isReadOnly: boolean;
 };
 
-const TYPES = ["String", "Number", "Integer", "Boolean", "Object", "Array"];
-const POSITIONS = ["path", "query", "header", "body", "form", "whole_body"];
-const options = (values: string[]) => values.map((value) => ({ value, label: value }));
-
 export function Parameters({ value, onValue, problems, prefix, isReadOnly }: Props) {
   const words = useWords();
   const rows = value.map((parameter, at) => ({ parameter, at }));
@@ -60,7 +56,7 @@ function useColumns(
   const words = useWords();
   const set = (at: number, field: string) => (next: unknown) =>
     onValue(value.with(at, { ...value[at], [field]: next }));
-  const choice = (field: string, label: string, values: string[], first: string): Column<Line> => ({
+  const choice = (field: string, label: string, values: object, first: string): Column<Line> => ({
     id: field,
     label,
     cell: ({ parameter, at }) => (
@@ -68,7 +64,7 @@ function useColumns(
         hideLabel
         label={label}
         value={String(parameter[field] ?? first)}
-        options={options(values)}
+        options={Object.entries(values).map(([value, label]) => ({ value, label }))}
         error={error(at, field)}
         onValue={set(at, field)}
       />
@@ -88,8 +84,8 @@ function useColumns(
         />
       ),
     },
-    choice("parameter_type", words.field.type, TYPES, "String"),
-    choice("position", words.http.position, POSITIONS, "body"),
+    choice("parameter_type", words.field.type, words.parameterTypes, "String"),
+    choice("position", words.http.position, words.positions, "body"),
     {
       id: "required",
       label: words.http.required,

@@ -72,7 +72,16 @@ function read(args: Record<string, string>, parameters: Parameter[]): Record<str
   return Object.fromEntries(
     given.map(({ name = "", parameter_type }) => {
       const text = args[name] ?? "";
-      return [name, parameter_type === "String" || !parameter_type ? text : readJson(text)];
+      return [name, parameter_type === "String" || !parameter_type ? text : literal(text)];
     }),
   );
+}
+
+/** What is no JSON is sent as it was typed: the server says what is wrong with it. */
+function literal(text: string): unknown {
+  try {
+    return readJson(text);
+  } catch {
+    return text;
+  }
 }

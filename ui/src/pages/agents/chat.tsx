@@ -25,7 +25,7 @@ import {
 } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
-import { after, conversationOf, runOf, type ToolCall, type Turn, turnsOf, withRecords } from "./turns";
+import { after, conversationOf, runOf, stopped, type ToolCall, type Turn, turnsOf, withRecords } from "./turns";
 
 /** What was said before is in the address, so that whoever comes back goes on with it. */
 export function Chat({ agent }: { agent: string }) {
@@ -119,7 +119,10 @@ function useConversation(agent: string, first: Turn[]) {
       setTurns((old) => old.with(-1, withRecords(turn, records)));
       if (run && turn.waits) void follow(run, turns.length + 1);
     } catch (failure) {
-      if ((failure as Error).name === "AbortError") return true;
+      if ((failure as Error).name === "AbortError") {
+        setTurns((old) => old.with(-1, stopped(turn)));
+        return true;
+      }
       setError(failure as Error);
       // What was said to nobody is not part of the conversation.
       if (!isHeard) setTurns((old) => old.slice(0, -2));

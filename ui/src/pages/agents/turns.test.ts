@@ -1,7 +1,7 @@
 // What an agent's stream becomes on the page.
 import { expect, it } from "vitest";
 import { parse } from "../../api/stream";
-import { after, conversationOf, runOf, type Turn, withRecords } from "./turns";
+import { after, conversationOf, runOf, stopped, type Turn, withRecords } from "./turns";
 
 const first: Turn = { from: "agent", text: "", calls: [] };
 
@@ -76,4 +76,11 @@ it("shows a call that waits, and what becomes of it", () => {
   });
   // Nobody approved it.
   expect(after(waiting, end).calls).toMatchObject([{ state: "refused" }]);
+});
+
+it("ends what went on when somebody stops it", () => {
+  const called = { type: "step", data: { kind: "tool", name: "Clock__now" } };
+  const answered = { type: "step", data: { kind: "tool", name: "Clock__now", result: "12:00" } };
+  const turn = [called, answered, called].reduce(after, first);
+  expect(stopped(turn).calls.map(({ state }) => state)).toEqual(["succeeded", "cancelled"]);
 });

@@ -60,6 +60,14 @@ function ended(turn: Turn, data: Data): Turn {
   return { ...turn, calls, text: answer || turn.text, waits };
 }
 
+/** The turn that somebody has stopped: what went on has ended with it. */
+export function stopped(turn: Turn): Turn {
+  return {
+    ...turn,
+    calls: turn.calls.map((call) => (call.state === "running" ? { ...call, state: "cancelled" } : call)),
+  };
+}
+
 type OnRecord = { id: string; tool: string; status: string; arguments?: unknown };
 
 /** The same with what is on record of the calls, the oldest of which comes first. */

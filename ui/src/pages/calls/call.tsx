@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { call } from "../../api/calls";
 import { catalog, partsOf } from "../../api/catalog";
 import { writeJson } from "../../api/json";
-import type { Call, Inspection } from "../../api/types";
+import type { Call, Inspection, Step } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { adviceFor, blamed, RawAnswer, Request, Timing } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
@@ -49,7 +49,7 @@ function Inspector({ of }: { of: Inspected }) {
         {of.inspection?.steps?.length ? (
           <Timing
             label={words.calls.steps}
-            steps={blamed(of.inspection.steps, of.status === "ok" ? null : (of.message ?? of.code))}
+            steps={saidOnce(blamed(of.inspection.steps, of.status === "ok" ? null : (of.message ?? of.code)), of)}
           />
         ) : (
           <Muted>{words.calls.notKept}</Muted>
@@ -69,6 +69,11 @@ function Inspector({ of }: { of: Inspected }) {
   );
 }
 
+/** The message stands above the steps; the one that failed has its code. */
+function saidOnce(steps: Step[], { code, message }: Call): Step[] {
+  return steps.map((step) => (step.error && message?.includes(step.error) ? { ...step, error: code } : step));
+}
+
 function Actions({ of }: { of: Inspected }) {
   const words = useWords();
   const known = useQuery(catalog);
@@ -84,7 +89,9 @@ function Actions({ of }: { of: Inspected }) {
   return (
     <>
       {(of.service || isThere) && type && type !== "tool" && (
-        <LinkButton to={serviceAddress(type, service)}>{words.calls.openService}</LinkButton>
+        <LinkButton to={serviceAddress(type, service)}>
+          {type === "flow" ? words.flows.openFlow : words.calls.openService}
+        </LinkButton>
       )}
       {uri && !known.isPending && (
         <LinkButton to="/ui/try" search={{ uri, args }} look="primary">
@@ -102,6 +109,10 @@ function Cause({ of }: { of: Inspected }) {
   const known = words.causes as Record<string, string>;
   const own = useLanguage() === "en" ? null : (known[of.code ?? ""] ?? words.causes.OTHER);
   const isFine = of.status === "ok";
+  // What went wrong is said once; behind it stands what to do.
+  const cause = known[of.code ?? ""] ?? words.causes.OTHER;
+  const advice = adviceFor(words, of.code);
+  const rest = advice.startsWith(cause) ? advice.slice(cause.length).trim() : advice;
   return (
     <Region title={words.calls.cause}>
       {isFine ? (
@@ -110,7 +121,7 @@ function Cause({ of }: { of: Inspected }) {
         <Note title={own ?? of.message ?? words.calls.noMessage}>
           {own && of.message && <p lang="en">{of.message}</p>}
           <code>{of.code}</code>
-          <p>{adviceFor(words, of.code)}</p>
+          {rest && <p>{rest}</p>}
         </Note>
       )}
     </Region>

@@ -1,6 +1,7 @@
 // What calls are looked for by; all of it stands in the address.
 import { useEffect, useState } from "react";
 import type { CallFilter } from "../../api/calls";
+import { useMay } from "../../api/session";
 import { SelectField, TextField, Tiles } from "../../kit";
 import { stateWord, useWords } from "../../words";
 
@@ -9,6 +10,7 @@ const SETTLE_MS = 300;
 
 export function Filters({ filter, onFilter }: Props) {
   const words = useWords();
+  const may = useMay();
   const statuses = ["ok", "error", "refused"].map((value) => ({ value, label: stateWord(words, value) }));
   const text = (field: keyof CallFilter, label: string) => (
     <TextFilter label={label} value={filter[field] ?? ""} onValue={(value) => onFilter({ [field]: value })} />
@@ -21,8 +23,17 @@ export function Filters({ filter, onFilter }: Props) {
       onValue={(value) => onFilter({ [field]: value ? new Date(value).toISOString() : "" })}
     />
   );
+  const kinds = Object.entries(words.audit.kinds).map(([value, label]) => ({ value, label }));
   return (
     <Tiles>
+      {may("manage") && (
+        <SelectField
+          label={words.audit.kind}
+          value={filter.kind ?? "call"}
+          options={kinds}
+          onValue={(kind) => onFilter({ kind: kind === "call" ? "" : kind })}
+        />
+      )}
       {text("tool", words.calls.tool)}
       {text("service", words.field.service)}
       {text("caller", words.calls.caller)}

@@ -23,7 +23,9 @@ export default function Calls() {
   const [isPaused, setPaused] = useState(false);
   const { page = "1", ...rest } = address;
   const filter = pick(rest);
-  const query = useQuery({ ...calls(filter, Number(page)), placeholderData: (old) => old });
+  // Whatever happens meanwhile, what is looked at stays; what was never shown is asked for all the same.
+  const enabled = ({ state }: { state: { data?: unknown } }) => !isPaused || state.data === undefined;
+  const query = useQuery({ ...calls(filter, Number(page)), enabled, placeholderData: (old) => old });
   useRefresh(isPaused);
   const Icon = isPaused ? Play : Pause;
   return (
@@ -42,7 +44,11 @@ export default function Calls() {
       <Loaded query={query}>
         {(data) => (
           <Stack>
-            <CallTable rows={data.items} />
+            <CallTable
+              rows={data.items}
+              isFiltered={Object.keys(filter).length > 0}
+              isOfChanges={filter.kind === "management"}
+            />
             <Pager
               page={Number(page)}
               total={data.total}
@@ -56,7 +62,7 @@ export default function Calls() {
   );
 }
 
-const NAMES = ["tool", "service", "caller", "door", "status", "code", "from", "to", "request_id"] as const;
+const NAMES = ["tool", "service", "caller", "door", "status", "code", "from", "to", "request_id", "kind"] as const;
 
 function pick(address: Partial<Record<string, string>>): CallFilter {
   return Object.fromEntries(NAMES.filter((name) => address[name]).map((name) => [name, address[name]]));
@@ -82,12 +88,18 @@ function useRefresh(isPaused: boolean) {
   }, [isPaused, queries]);
 }
 
-function CallTable({ rows }: { rows: Call[] }) {
+type TableProps = { rows: Call[]; isFiltered: boolean; isOfChanges: boolean };
+
+function CallTable({ rows, isFiltered, isOfChanges }: TableProps) {
   const words = useWords();
   const format = useFormat();
   const columns: Column<Call>[] = [
     { id: "at", label: words.field.at, kind: "nowrap", cell: (call) => format.time(call.at) },
-    { id: "tool", label: words.calls.tool, cell: (call) => <Link to={`/ui/calls/${call.id}`}>{call.tool}</Link> },
+    {
+      id: "tool",
+      label: isOfChanges ? words.audit.what : words.calls.tool,
+      cell: (call) => <Link to={`/ui/calls/${call.id}`}>{call.tool}</Link>,
+    },
     { id: "status", label: words.field.status, cell: (call) => <StateBadge state={call.status} /> },
     { id: "code", label: words.calls.code, kind: "nowrap", cell: (call) => call.code && <code>{call.code}</code> },
     { id: "service", label: words.field.service, cell: (call) => call.service },
@@ -95,6 +107,6 @@ function CallTable({ rows }: { rows: Call[] }) {
     { id: "caller", label: words.calls.caller, cell: (call) => <Muted small>{call.caller_name ?? call.caller}</Muted> },
     { id: "took", label: words.field.duration, kind: "number", cell: (call) => format.duration(call.duration_us) },
   ];
-  if (rows.length === 0) return <Empty title={words.things.calls.none} />;
+  if (rows.length === 0) return <Empty title={isFiltered ? words.state.nothingFound : words.things.calls.none} />;
   return <Table label={words.things.calls.many} columns={columns} rows={rows} id={(call) => call.id} />;
 }

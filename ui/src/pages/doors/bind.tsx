@@ -6,7 +6,7 @@ import { bind } from "../../api/doors";
 import type { BoundTool, CatalogTool, Door } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, CheckField, type Column, Dialog, Loaded, Muted, Row, Stack, Table, TextField } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, wordOf } from "../../words";
 
 type Props = { of: Door; bound: BoundTool[]; open: boolean; onClose: () => void };
 
@@ -65,7 +65,7 @@ function Chooser({ tools, chosen, onChosen }: ChooserProps) {
         />
       ),
     },
-    { id: "kind", label: words.field.kind, cell: (tool) => tool.kind },
+    { id: "kind", label: words.field.kind, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.kind) },
     { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.summary}</Muted> },
   ];
   return (

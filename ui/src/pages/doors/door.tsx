@@ -28,9 +28,10 @@ import {
   Table,
   useAddress,
 } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, wordOf } from "../../words";
 import { BindDialog } from "./bind";
 import { ConnectDialog } from "./connect";
+import { EditDoor } from "./edit";
 
 export default function DoorPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
@@ -60,6 +61,7 @@ function OneDoor({ of }: { of: Door }) {
       <Loaded query={query}>
         {(rows) => (
           <Stack>
+            {of.description && <p>{of.description}</p>}
             <Muted>{words.doors.on(on, rows.length)}</Muted>
             <ToolSearch of={of} />
             <Bindings of={of} rows={rows} />
@@ -77,6 +79,10 @@ function DoorActions({ of, onBind }: { of: Door; onBind: () => void }) {
   const navigate = useNavigate();
   const [key, setKey] = useState<string | null>(null);
   const turn = useAction(() => rotate(of.id), words.done.saved);
+  const enable = useAction(
+    (isOn: boolean) => update(of.id, { status: isOn ? "active" : "disabled", version: of.version }),
+    words.done.saved,
+  );
   const gone = useAction(async () => {
     await remove(of.id);
     navigate({ to: "/ui/doors" });
@@ -90,8 +96,16 @@ function DoorActions({ of, onBind }: { of: Door; onBind: () => void }) {
   return (
     <>
       <ActionErrors of={turn} />
+      <ActionErrors of={enable} />
       <ActionErrors of={gone} />
+      <SwitchField
+        label={words.field.enabled}
+        checked={of.status === "active"}
+        disabled={enable.isBusy}
+        onChecked={(isOn) => enable.run(isOn)}
+      />
       <Button onClick={onBind}>{words.doors.bindTools}</Button>
+      <EditDoor of={of} />
       <DeleteButton
         what={of.name}
         label={words.doors.rotate}
@@ -174,7 +188,7 @@ function Bindings({ of, rows }: { of: Door; rows: BoundTool[] }) {
       ),
     },
     { id: "name", label: words.field.name, cell: (tool) => <Link to={`/ui/tools/${tool.tool_id}`}>{tool.name}</Link> },
-    { id: "type", label: words.field.type, cell: (tool) => tool.type },
+    { id: "type", label: words.field.type, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.type) },
     { id: "status", label: words.field.status, cell: (tool) => <StateBadge state={tool.tool_status} /> },
     {
       id: "out",

@@ -7,7 +7,8 @@ import { useMay } from "../../api/session";
 import type { Approval } from "../../api/types";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, type Column, Empty, ErrorNote, Header, Link, Loaded, Row, Stack, Table, TextField } from "../../kit";
+import { Apart, useIsWhole } from "../../form/whole";
+import { Button, type Column, Empty, ErrorNote, Header, LinesField, Link, Loaded, Row, Stack, Table } from "../../kit";
 import { useWords, type Words } from "../../words";
 import { useFormat } from "../../words/format";
 import { Question } from "./question";
@@ -18,13 +19,18 @@ export default function Approvals() {
   const query = useQuery({ ...approvals, refetchInterval: 5_000 });
   // The row of whoever came too late is gone; what became of their word is not.
   const [late, setLate] = useState<Error | null>(null);
+  const decision = (one: Approval) => (
+    <Apart>
+      <Decide one={one} onLate={setLate} />
+    </Apart>
+  );
   const columns: Column<Approval>[] = [
     { id: "title", label: words.flows.question, cell: (one) => <Question title={one.title} /> },
     { id: "run", label: words.flows.run, cell: (one) => <RunLink of={one} /> },
     { id: "by", label: words.flows.whoDecides, cell: (one) => whoDecides(one.by, words) },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (one) => format.time(one.asked_at) },
     { id: "until", label: words.flows.until, kind: "nowrap", cell: (one) => one.until && format.time(one.until) },
-    { id: "decide", label: words.flows.decision, cell: (one) => <Decide one={one} onLate={setLate} /> },
+    { id: "decide", label: words.flows.decision, cell: (one) => decision(one) },
   ];
   return (
     <Stack>
@@ -70,6 +76,7 @@ function Decide({ one, onLate }: { one: Approval; onLate: (error: Error | null) 
       throw error;
     });
   };
+  const isWhole = useIsWhole();
   const yes = useAction(() => word("approve"), words.done.approved);
   const no = useAction(() => word("reject"), words.done.rejected);
   if (!may("call")) return null;
@@ -84,9 +91,9 @@ function Decide({ one, onLate }: { one: Approval; onLate: (error: Error | null) 
           prefix="data"
         />
       )}
-      <TextField label={words.flows.comment} value={comment} onValue={setComment} />
+      <LinesField label={words.flows.comment} value={comment} onValue={setComment} />
       <Row>
-        <Button look="primary" disabled={yes.isBusy || no.isBusy} onClick={() => yes.run()}>
+        <Button look="primary" disabled={yes.isBusy || no.isBusy} onClick={() => isWhole() && yes.run()}>
           {words.act.approve}
         </Button>
         <Button disabled={yes.isBusy || no.isBusy} onClick={() => no.run()}>

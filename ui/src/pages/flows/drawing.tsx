@@ -33,7 +33,7 @@ export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
   };
   const enter = async (id: string) => {
     await open(id);
-    panel.current?.querySelector<HTMLElement>("select, input, button")?.focus();
+    panel.current?.querySelector<HTMLElement>("select, input, textarea, button")?.focus();
   };
   // Back to where one came from; otherwise Tab would lead through all other steps, and choose them.
   const leave = (event: KeyboardEvent) => {

@@ -39,7 +39,9 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
   const [selected, setSelected] = useState<string | null>(null);
   const canEdit = useMay()("manage");
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!canEdit || !(event.ctrlKey || event.metaKey)) return;
+    // What lies over the page, like a dialog, has its own undo; to React it stands inside of us.
+    const isOurs = event.currentTarget.contains(event.target as Node);
+    if (!isOurs || !canEdit || !(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase();
     const act = key === "z" ? (event.shiftKey ? draft.redo : draft.undo) : key === "y" ? draft.redo : null;
     if (event.key === "Enter" || key === "s") draft.save();
@@ -61,7 +63,6 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
     <div onKeyDownCapture={onKeyDown}>
       <Stack>
         <Header title={flow?.name ?? words.flows.new}>{canEdit && <Actions draft={draft} run={run} />}</Header>
-        {flow && <Life of={flow} canEdit={canEdit} />}
         {!flow && <NewId draft={draft} />}
         {canEdit && <Tools draft={draft} run={run} onAdd={add} />}
         <ActionErrors of={draft.saving} />
@@ -75,6 +76,8 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
             ...known,
           ]}
         />
+        {/* Rarely wanted, and out of the way of what one does all day. */}
+        {flow && <Life of={flow} canEdit={canEdit} />}
         <ConflictDialog {...draft.conflict} />
       </Stack>
     </div>

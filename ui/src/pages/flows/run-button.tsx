@@ -4,6 +4,7 @@ import { useState } from "react";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { JsonEditor } from "../../form/json";
+import { useIsWhole } from "../../form/whole";
 import { Button, Dialog, LocalTabs, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 import type { FlowDraft } from "./use-draft";
@@ -18,8 +19,10 @@ export function RunButton({ draft, run }: { draft: FlowDraft; run: FlowRun }) {
     if (saved) await run.begin(saved.id, inputs);
     setOpen(false);
   });
+  const isWhole = useIsWhole();
+  const go = () => void (isWhole() && action.run());
   const { inputs: schema } = draft.graph;
-  const ask = () => (schema ? setOpen(true) : void action.run());
+  const ask = () => (schema ? void (isWhole() && setOpen(true)) : go());
   const form = () => (
     <SchemaForm
       schema={schema ?? {}}
@@ -37,7 +40,7 @@ export function RunButton({ draft, run }: { draft: FlowDraft; run: FlowRun }) {
         {words.act.run}
       </Button>
       {!isOpen && <ActionErrors of={action} />}
-      <Dialog title={words.flows.inputs} open={isOpen} onClose={() => setOpen(false)} onSubmit={() => action.run()}>
+      <Dialog title={words.flows.inputs} open={isOpen} onClose={() => setOpen(false)} onSubmit={go}>
         <Stack>
           <LocalTabs
             label={words.flows.inputs}
@@ -48,7 +51,7 @@ export function RunButton({ draft, run }: { draft: FlowDraft; run: FlowRun }) {
           />
           <ActionErrors of={action} />
           <Row at="end">
-            <Button look="primary" disabled={action.isBusy} onClick={() => action.run()}>
+            <Button look="primary" disabled={action.isBusy} onClick={go}>
               {words.act.run}
             </Button>
           </Row>

@@ -1,10 +1,11 @@
 // One run: what each step did, what went in and what came out, as it happens.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { callsBySteps } from "../../api/calls";
 import { act, followedRun, isOver } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Run, RunStep } from "../../api/types";
-import { adviceFor, pretty } from "../../catalog/answer";
+import { adviceFor, Bar, pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import { ActionErrors, useAction } from "../../form/action";
 import {
@@ -12,6 +13,7 @@ import {
   Code,
   type Column,
   Header,
+  Link,
   LinkButton,
   LoadedPage,
   Note,
@@ -22,6 +24,7 @@ import {
 } from "../../kit";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
+import { Replay, Signal } from "./run-actions";
 
 export default function RunPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
@@ -53,7 +56,7 @@ function OneRun({ of, steps }: { of: Run; steps: RunStep[] }) {
         </Note>
       )}
       <Region title={words.flows.steps}>
-        <Steps rows={steps} />
+        <Steps rows={steps} run={of.id} />
       </Region>
       <Split>
         <Region title={words.flows.input}>
@@ -80,17 +83,24 @@ function RunActions({ of }: { of: Run }) {
       {goesOn && of.state !== "paused" && <Button onClick={() => action.run("pause")}>{words.flows.pauseRun}</Button>}
       {of.state === "paused" && <Button onClick={() => action.run("resume")}>{words.flows.resumeRun}</Button>}
       {of.state === "failed" && <Button onClick={() => action.run("retry")}>{words.flows.retryRun}</Button>}
+      {goesOn && of.flow && <Signal run={of.id} />}
+      {!goesOn && of.flow && <Replay run={of.id} flow={of.flow} />}
     </>
   );
 }
 
-function Steps({ rows }: { rows: RunStep[] }) {
+const at = (time: string) => new Date(time).getTime();
+/** When a step was over; one that goes on has been going on until now. */
+const endOf = (step: RunStep) => (step.ended_at ? at(step.ended_at) : Date.now());
+
+function Steps({ rows, run }: { rows: RunStep[]; run: string }) {
   const words = useWords();
   const format = useFormat();
-  const took = (step: RunStep) =>
-    step.ended_at
-      ? format.duration((new Date(step.ended_at).getTime() - new Date(step.started_at).getTime()) * 1000)
-      : "";
+  const hasFailed = rows.some((step) => step.state === "failed" && step.uri);
+  const { data: calls } = useQuery({ ...callsBySteps(run), enabled: hasFailed });
+  const begin = Math.min(...rows.map((step) => at(step.started_at)));
+  const whole = Math.max(1, Math.max(...rows.map(endOf)) - begin);
+  const took = (step: RunStep) => (step.ended_at ? format.duration((endOf(step) - at(step.started_at)) * 1000) : "");
   const kinds = words.flows.kinds as Record<string, string>;
   const columns: Column<RunStep>[] = [
     { id: "path", label: words.flows.stepName, cell: (step) => step.path },
@@ -102,18 +112,40 @@ function Steps({ rows }: { rows: RunStep[] }) {
     },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (step) => format.clock(step.started_at) },
     { id: "took", label: words.field.duration, kind: "number", cell: took },
-    { id: "result", label: words.flows.result, cell: (step) => <StepResult step={step} /> },
+    {
+      id: "timeline",
+      label: words.runs.timeline,
+      cell: (step) => (
+        <Bar
+          from={(at(step.started_at) - begin) / whole}
+          width={(endOf(step) - at(step.started_at)) / whole}
+          isFailed={step.state === "failed"}
+        />
+      ),
+    },
+    {
+      id: "result",
+      label: words.flows.result,
+      cell: (step) => <StepResult step={step} call={calls?.get(step.path)} />,
+    },
   ];
   return <Table label={words.flows.steps} columns={columns} rows={rows} id={(step) => `${step.seq}`} />;
 }
 
-function StepResult({ step }: { step: RunStep }) {
+function StepResult({ step, call }: { step: RunStep; call: string | undefined }) {
   const words = useWords();
   const text = step.error ? `${step.error.code}: ${step.error.message}` : pretty(step.result);
-  return (
+  const result = (
     <details>
       <summary>{step.error ? step.error.code : words.flows.show}</summary>
       <Code>{text}</Code>
     </details>
+  );
+  if (!step.error || !call) return result;
+  return (
+    <Stack gap="tight">
+      {result}
+      <Link to={`/ui/calls/${call}`}>{words.trying.inspect}</Link>
+    </Stack>
   );
 }

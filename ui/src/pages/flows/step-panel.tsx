@@ -5,7 +5,7 @@ import { useMay } from "../../api/session";
 import type { Step } from "../../canvas/source";
 import { SchemaForm } from "../../form";
 import { JsonEditor } from "../../form/json";
-import { kindOf, resolve, type Schema } from "../../form/schema";
+import { kindOf, resolve, type Schema, TYPED } from "../../form/schema";
 import { Button, Card, Mono, Region, Row, SelectField, Stack } from "../../kit";
 import { useWords } from "../../words";
 import type { FlowDraft } from "./use-draft";
@@ -108,13 +108,12 @@ function Arguments({ step, draft, entry }: Props) {
   );
 }
 
-/** In a flow any argument may be an expression, so numbers and choices are typed as texts. */
+/** In a flow any argument may be an expression, so what has another control elsewhere is typed here. */
 function textsToo(schema: Schema): Schema {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   const eased = properties.map(([key, value]) => {
-    const isPlain = ["integer", "number", "boolean"].includes(String(value.type)) || Array.isArray(value.enum);
-    const { enum: _enum, ...rest } = value;
-    return [key, isPlain ? { ...rest, type: "number" } : value];
+    const kind = kindOf(resolve(value, schema), schema);
+    return [key, ["number", "flag", "choice"].includes(kind) ? { ...value, [TYPED]: true } : value];
   });
   return { ...schema, properties: Object.fromEntries(eased) };
 }

@@ -6,6 +6,7 @@ import type { Flow, Trigger } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
 import { type Column, Empty, Loaded, Mono, Stack, SwitchField, Table } from "../../kit";
 import { useWords } from "../../words";
+import { TriggerActions } from "./trigger-actions";
 
 export function Triggers({ flow, canEdit }: { flow: Flow; canEdit: boolean }) {
   const words = useWords();
@@ -30,13 +31,23 @@ export function Triggers({ flow, canEdit }: { flow: Flow; canEdit: boolean }) {
       ),
     },
   ];
+  const actions: Column<Trigger> = {
+    id: "act",
+    label: words.people.actions,
+    cell: (trigger) => <TriggerActions flow={flow.id} of={trigger} />,
+  };
   return (
     <Stack>
       <ActionErrors of={flip} />
       <Loaded query={all}>
         {(rows) =>
           rows.length > 0 ? (
-            <Table label={words.flows.triggers} columns={columns} rows={rows} id={(trigger) => trigger.name} />
+            <Table
+              label={words.flows.triggers}
+              columns={canEdit ? [...columns, actions] : columns}
+              rows={rows}
+              id={(trigger) => trigger.name}
+            />
           ) : (
             <Empty title={words.flows.noTriggers}>{words.flows.noTriggersHint}</Empty>
           )

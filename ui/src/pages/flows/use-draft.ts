@@ -19,6 +19,7 @@ import {
 } from "../../canvas/source";
 import type { Mark } from "../../editor";
 import { useAction } from "../../form/action";
+import { useIsWhole } from "../../form/whole";
 import { useWords } from "../../words";
 import { useKeptDraft } from "./kept";
 
@@ -42,7 +43,9 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const [theirs, setTheirs] = useState<Flow | null>(null);
   const text = history.now;
   const parsed = useMemo(() => parse(text), [text]);
-  const lastGood = useRef<Graph>(NOTHING);
+  const lastGood = useRef<Graph | null>(null);
+  // Whoever comes back to a text that cannot be read sees what could be read last.
+  lastGood.current ??= lastGraph([...history.past, text]) ?? parse(base.source).graph ?? NOTHING;
   if (parsed.graph) lastGood.current = parsed.graph;
   const problems = useChecks(id, text, parsed.graph !== null);
   const set = (next: string) => setHistory((old) => push(old, next));
@@ -78,7 +81,9 @@ export function useFlowDraft(flow: Flow | null, source: string) {
     await api.publish(id);
     return saved;
   }, words.done.published);
+  const isWhole = useIsWhole();
   const save = async () => {
+    if (!isWhole()) return;
     const saved = await saving.run();
     if (saved) show(saved);
   };
@@ -130,11 +135,20 @@ export function useFlowDraft(flow: Flow | null, source: string) {
     /** For a trial: what is drawn is what runs. */
     saveForRun: () => saving.run(),
     publish: async () => {
+      if (!isWhole()) return;
       const saved = await publishing.run();
       if (saved) show(saved);
     },
     conflict,
   };
+}
+
+function lastGraph(texts: string[]): Graph | null {
+  for (const text of texts.toReversed()) {
+    const { graph } = parse(text);
+    if (graph) return graph;
+  }
+  return null;
 }
 
 /** What the server finds wrong, on its lines. */

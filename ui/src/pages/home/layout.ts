@@ -1,7 +1,7 @@
 // Where the boxes of the live graph stand. Pure, so that it can be tested.
 import type { Overview, TrafficNode } from "../../api/types";
 
-export const BOX = { width: 250, height: 30, gap: 8, top: 28, left: [0, 375, 750] };
+export const BOX = { width: 250, height: 46, gap: 8, top: 28, left: [0, 375, 750] };
 const MOST = 12;
 const THICKEST = 6;
 

@@ -29,6 +29,8 @@ export type FieldSpec = {
   hint?: string;
   /** Any of these, each to be ticked; kept as words with spaces between them. */
   choices?: { value: string; label: string }[];
+  /** One of these. */
+  options?: { value: string; label: string }[];
 };
 export type Values = Record<string, string>;
 type Props = { what: Person; label: string; fields: FieldSpec[]; hasRole?: boolean; body?: (values: Values) => object };
@@ -93,9 +95,10 @@ export function PersonDialog(props: DialogProps) {
   const granted = ROLES.filter((role) => role !== "admin" || may("administer") || values.role === "admin");
   const roles = granted.map((value) => ({ value, label: words.people.roles[value] }));
   const set = (name: string) => (value: string) => onValues({ ...values, [name]: value });
-  const field = ({ name, choices, ...spec }: FieldSpec): ReactNode => {
+  const field = ({ name, choices, options, ...spec }: FieldSpec): ReactNode => {
     const given = { value: values[name] ?? "", error: error(name), onValue: set(name) };
     if (choices) return <Ticks key={name} {...spec} {...given} choices={choices} />;
+    if (options) return <SelectField key={name} {...spec} {...given} options={options} />;
     return <TextField key={name} {...spec} {...given} />;
   };
   return (

@@ -7,7 +7,8 @@ import { type Column, List, Loaded, Row, Stack } from "../../kit";
 import { useWords, type Words } from "../../words";
 import { useFormat } from "../../words/format";
 import { AddPerson, PersonActions } from "./add";
-import { bodyOf, EditKey } from "./edit-key";
+import { EditPerson } from "./edit";
+import { keyOf, keyValues } from "./key-values";
 
 const text = (key: Key) => `${key.name} ${key.role} ${key.prefix}`;
 const id = (key: Key) => key.id;
@@ -31,7 +32,7 @@ export function Keys() {
     { id: "prefix", label: words.people.begins, cell: (key) => <code>{key.prefix}…</code> },
     { id: "role", label: words.field.role, cell: (key) => words.people.roles[key.role] },
     { id: "scopes", label: words.people.scopes, cell: (key) => [...key.scopes, ...key.allow].join(", ") },
-    { id: "limits", label: words.people.limits, cell: (key) => limitsOf(key, words) },
+    { id: "limits", label: words.people.limits, cell: (key) => saidLimits(key.limits, words) },
     {
       id: "expires",
       label: words.people.expires,
@@ -44,7 +45,10 @@ export function Keys() {
       label: words.people.actions,
       cell: (key) => (
         <PersonActions what="keys" {...key}>
-          <EditKey of={key} fields={fields} />
+          <EditPerson
+            {...{ what: "keys", of: key, name: key.name, fields, valuesOf: keyValues, bodyOf: keyOf }}
+            hasRole
+          />
         </PersonActions>
       ),
     },
@@ -52,7 +56,7 @@ export function Keys() {
   return (
     <Stack>
       <Row at="end">
-        <AddPerson what="keys" label={words.things.keys.add} fields={fields} hasRole body={bodyOf} />
+        <AddPerson what="keys" label={words.things.keys.add} fields={fields} hasRole body={keyOf} />
       </Row>
       <Loaded query={all}>
         {(rows) => <List things={words.things.keys} rows={rows} columns={columns} id={id} text={text} />}
@@ -61,8 +65,7 @@ export function Keys() {
   );
 }
 
-function limitsOf(key: Key, words: Words): string {
-  const { calls_per_minute, concurrent_calls } = key.limits;
+function saidLimits({ calls_per_minute, concurrent_calls }: Key["limits"], words: Words): string {
   return [
     calls_per_minute && words.people.everyMinute(calls_per_minute),
     concurrent_calls && words.people.atOnce(concurrent_calls),

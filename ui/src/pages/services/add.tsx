@@ -6,10 +6,12 @@ import { messageAt } from "../../api/error";
 import { create, serviceTypes, validate } from "../../api/services";
 import type { ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
+import { rememberSaved } from "../../catalog/saved";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { useKept } from "../../form/kept";
 import { withoutSecrets } from "../../form/secrets";
+import { useIsWhole } from "../../form/whole";
 import {
   Button,
   Choices,
@@ -91,12 +93,14 @@ function Settings({ type }: { type: ServiceType }) {
     validate({ type: type.type, id: draft.id, name: draft.name || undefined, config, test: true }),
   );
   const [probed, setProbed] = useState<Checked | null>(null);
-  const test = async () => setProbed((await probe.run()) ?? null);
+  const isWhole = useIsWhole();
+  const test = async () => isWhole() && setProbed((await probe.run()) ?? null);
   const problems = [...action.problems, ...(probed?.errors ?? [])];
   const save = async () => {
-    const made = await action.run();
+    const made = isWhole() && (await action.run());
     if (!made) return;
     forget();
+    rememberSaved(serviceAddress(made.type, made.id), made);
     navigate({ to: serviceAddress(made.type, made.id) });
   };
   const onKeyDown = useSubmitKey(save);

@@ -6,7 +6,7 @@ import type { Service } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, type Column, Empty, Loaded, Note, Stack, Table } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, wordOf } from "../../words";
 
 type Pin = { tool: string; state: string; held: boolean; changed: string[]; hidden: string[]; fingerprint: string };
 
@@ -64,7 +64,7 @@ export function UsedBy({ of }: { of: Service }) {
   const query = useQuery(references(of.type, of.id));
   const columns: Column<Reference>[] = [
     { id: "name", label: words.field.name, cell: (one) => one.name },
-    { id: "type", label: words.field.type, cell: (one) => one.type },
+    { id: "type", label: words.field.type, cell: (one) => wordOf(words.kinds, one.type) },
     { id: "uri", label: words.field.address, cell: (one) => <code>{one.uri}</code> },
     { id: "node", label: words.services.node, cell: (one) => one.node },
   ];

@@ -6,6 +6,7 @@ import { readJson } from "../../api/json";
 import { importAs, preview } from "../../api/services";
 import type { ImportPreview, ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
+import { rememberSaved } from "../../catalog/saved";
 import { ActionErrors, useAction } from "../../form/action";
 import { useKept } from "../../form/kept";
 import { setAt } from "../../form/path";
@@ -43,6 +44,7 @@ export function Import({ type }: { type: ServiceType }) {
     const made = await make.run(bodyOf(choice));
     if (!made) return;
     forget();
+    rememberSaved(serviceAddress(made.type, made.id), made);
     navigate({ to: serviceAddress(made.type, made.id), search: { tab: "tools" } as never });
   };
   return (

@@ -7,7 +7,7 @@ import type { CatalogService } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { healthOf, StateBadge } from "../../catalog/badges";
 import { type Column, Header, Link, LinkButton, List, Loaded, Muted, Stack } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, wordOf } from "../../words";
 import { useFormat } from "../../words/format";
 
 const text = (service: CatalogService) => `${service.name} ${service.id} ${service.type}`;
@@ -29,7 +29,7 @@ export default function Services() {
         </>
       ),
     },
-    { id: "type", label: words.field.type, cell: (service) => service.type },
+    { id: "type", label: words.field.type, cell: (service) => wordOf(words.kinds, service.type) },
     { id: "health", label: words.field.health, cell: (service) => <StateBadge state={healthOf(service.health)} /> },
     { id: "tools", label: words.field.tools, kind: "number", cell: (service) => format.number(service.tools) },
     { id: "source", label: words.field.source, cell: (service) => words.services.source(service.source) },

@@ -5,10 +5,12 @@ import { useState } from "react";
 import { remove, service, setEnabled, test } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
+import { serviceAddress } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
+import { SavedNotes } from "../../catalog/saved";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, DeleteButton, Facts, Header, LoadedPage, Mono, Note, PageTabs, Stack, SwitchField } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, wordOf } from "../../words";
 import { useFormat } from "../../words/format";
 import { Pins, UsedBy } from "./changes";
 import { type Probed, ProbeNote } from "./probe";
@@ -72,6 +74,7 @@ function Head({ of }: { of: Service }) {
         />
         {isOurs && <DeleteButton what={of.name} detail={words.ask.deleteService} onDelete={() => gone.run()} />}
       </Header>
+      <SavedNotes of={serviceAddress(of.type, of.id)} />
       <ProbeNote of={tested} />
       <ActionErrors of={probe} />
       <ActionErrors of={enable} />
@@ -90,7 +93,7 @@ function Overview({ of }: { of: Service }) {
       <Facts
         of={[
           [words.field.address, <Mono key="uri">{`${of.type}://${of.id}`}</Mono>],
-          [words.field.type, of.type],
+          [words.field.type, wordOf(words.kinds, of.type)],
           [words.field.description, of.description],
           [words.field.source, words.services.source(of.source)],
           [words.services.since, of.health.since && format.time(of.health.since)],

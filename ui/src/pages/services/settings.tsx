@@ -5,12 +5,14 @@ import { writeJson } from "../../api/json";
 import { service, serviceTypes, update } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
+import { serviceAddress } from "../../catalog/address";
+import { rememberSaved } from "../../catalog/saved";
 import { type FormValue, SchemaForm } from "../../form";
 import { type Action, ActionErrors } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import { useGuarded } from "../../form/guarded";
 import { withoutSecrets } from "../../form/secrets";
-import { Button, Loaded, Row, Stack, TextField, useSubmitKey } from "../../kit";
+import { Button, LinesField, Loaded, Row, Stack, TextField, useSubmitKey } from "../../kit";
 import { useWords } from "../../words";
 
 type Draft = { name: string; description: string; config: FormValue; version: number | null | undefined };
@@ -31,7 +33,11 @@ export function ServiceSettings({ of }: { of: Service }) {
   const { draft, setDraft, action, save, conflict } = useGuarded<Draft, Service>(of, {
     place: ["services", of.type, of.id],
     bare: (mine, over) => ({ ...mine, config: withoutSecrets(mine.config, schema, over.config) }),
-    save: (mine) => update(of.type, of.id, { ...mine, description: mine.description || null }),
+    save: async (mine) => {
+      const saved = await update(of.type, of.id, { ...mine, description: mine.description || null });
+      rememberSaved(serviceAddress(of.type, of.id), saved);
+      return saved;
+    },
     read: () => queries.fetchQuery({ ...service(of.type, of.id), staleTime: 0 }),
     draftOf,
     write,
@@ -72,7 +78,8 @@ function Fields({ of, draft, onDraft, action, onSave }: FieldsProps) {
           readOnly={isReadOnly}
           onValue={(name) => onDraft({ ...draft, name })}
         />
-        <TextField
+        <LinesField
+          isLong
           label={words.field.description}
           value={draft.description}
           error={error("description")}

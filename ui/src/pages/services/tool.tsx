@@ -20,6 +20,7 @@ import {
   DeleteButton,
   Empty,
   Header,
+  LinesField,
   LoadedPage,
   PageTabs,
   Row,
@@ -150,7 +151,8 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
         {isHttp && (
           <>
             <TextField label={words.field.name} required value={text("id")} error={error("id")} onValue={set("id")} />
-            <TextField
+            <LinesField
+              isLong
               label={words.field.description}
               value={text("description")}
               error={error("description")}

@@ -24,6 +24,7 @@ import {
 import { prefer, type Theme, usePreferences } from "../../shell/preferences";
 import { type Language, languages, setLanguage, useLanguage, useWords } from "../../words";
 import { useFormat } from "../../words/format";
+import { OwnPassword } from "./password";
 
 export default function Settings() {
   const words = useWords();
@@ -167,6 +168,7 @@ function Preferences() {
         onValue={(value) => setLanguage(value as Language)}
       />
       <SwitchField label={words.settings.singleKeys} checked={keys} onChecked={(on) => prefer({ keys: on })} />
+      <OwnPassword />
     </Stack>
   );
 }

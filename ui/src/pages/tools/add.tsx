@@ -6,9 +6,12 @@ import { tables } from "../../api/tables";
 import { create, update } from "../../api/tools";
 import { ActionErrors, useAction } from "../../form/action";
 import { useKept } from "../../form/kept";
+import { useSignedOut } from "../../form/secrets";
+import { useIsWhole } from "../../form/whole";
 import { Button, Choices, Header, Row, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
+import { useBareTool } from "./http-settings";
 
 const KINDS = ["http", "uri", "query_data"] as const;
 
@@ -22,25 +25,29 @@ export default function AddTool() {
   useQuery(catalog);
   const [{ table_id, json_path, type = "http" }] = useAddress<"table_id" | "json_path" | "type">();
   const start = startOf(type, { table_id, json_path });
+  const bare = useBareTool();
   const [{ draft, known }, setKept, forget] = useKept<Kept>({
     place: ["tools", null, type, table_id, json_path],
     begin: () => ({ draft: start, known: null }),
+    bare: (kept) => ({ ...kept, draft: bare(kept.draft) }),
     isEdited: (kept) =>
       JSON.stringify(kept.draft) !== JSON.stringify(startOf(kept.draft.type, { table_id, json_path })),
   });
+  useSignedOut(() => setDraft(bare(draft)));
   const setDraft = (draft: Draft) => setKept((old) => ({ ...old, draft }));
   const action = useAction((status: "active" | "testing") => {
     const { type: _type, ...changes } = draft;
     return known ? update(known, { ...changes, status }) : create({ ...draft, status });
   }, words.done.saved);
+  const isWhole = useIsWhole();
   const save = async () => {
-    const made = await action.run("active");
+    const made = isWhole() && (await action.run("active"));
     if (!made) return;
     forget();
     navigate({ to: `/ui/tools/${made.id}` });
   };
   const make = async () => {
-    const made = await action.run("testing");
+    const made = isWhole() ? await action.run("testing") : undefined;
     if (made) setKept((old) => ({ ...old, known: made.id }));
     return made?.id;
   };

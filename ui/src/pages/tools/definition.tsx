@@ -6,10 +6,10 @@ import { messageAt, type Problem } from "../../api/error";
 import { useMay } from "../../api/session";
 import type { Table } from "../../api/types";
 import { ProblemsBelow } from "../../form";
-import { HttpEditor } from "../../form/http";
 import { JsonField } from "../../form/json";
-import { Combobox, LocalTabs, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
+import { Combobox, LinesField, LocalTabs, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
 import { stateWord, useWords } from "../../words";
+import { HttpTool } from "./http";
 
 export type Draft = Record<string, unknown> & { type: string; name: string };
 type Props = {
@@ -19,6 +19,8 @@ type Props = {
   tables: Table[];
   onSubmit: () => void;
   id?: string;
+  /** What the server has, with its secrets masked. */
+  saved?: Record<string, unknown>;
   /** Makes a new Tool, for testing, and tells its id. */
   onMake?: () => Promise<string | undefined>;
 };
@@ -85,7 +87,8 @@ function Fields(props: Props) {
   return (
     <Stack>
       <TextField label={words.field.name} required value={text("name")} error={error("name")} onValue={set("name")} />
-      <TextField
+      <LinesField
+        isLong
         label={words.field.description}
         hint={words.tools.descriptionHint}
         value={text("description")}
@@ -101,30 +104,10 @@ function Fields(props: Props) {
           onValue={set("status")}
         />
       )}
-      {draft.type === "http" && <Http {...props} />}
+      {draft.type === "http" && <HttpTool {...props} />}
       {draft.type === "uri" && <Uri {...props} />}
       {TABLE_TYPES.includes(draft.type) && <OverTable {...props} />}
     </Stack>
-  );
-}
-
-function Http({ draft, onDraft, problems, id, onMake }: Props) {
-  const isReadOnly = !useMay()("make_tools");
-  const make = async () => {
-    const made = await onMake?.();
-    return made ? { tool: made } : undefined;
-  };
-  const config = (draft.config ?? {}) as { HTTP?: Record<string, unknown> };
-  return (
-    <HttpEditor
-      value={config.HTTP ?? {}}
-      onValue={(HTTP) => onDraft({ ...draft, config: { ...config, HTTP } })}
-      problems={problems}
-      prefix="config.HTTP"
-      sample={id ? { tool: id } : make}
-      sampleKey={id ?? "new Tool"}
-      isReadOnly={isReadOnly}
-    />
   );
 }
 

@@ -20,7 +20,7 @@ import {
   Stack,
   useAddress,
 } from "../../kit";
-import { useWords } from "../../words";
+import { stateWord, useWords, wordOf } from "../../words";
 
 type Filter = "kind" | "service" | "status";
 const text = (tool: CatalogTool) => `${tool.name} ${tool.service ?? ""} ${tool.summary ?? ""}`;
@@ -38,7 +38,7 @@ export default function Tools() {
       cell: (tool) => <Link {...toolAddress(tool)}>{tool.name}</Link>,
     },
     { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.summary}</Muted> },
-    { id: "kind", label: words.field.kind, cell: (tool) => tool.kind },
+    { id: "kind", label: words.field.kind, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.kind) },
     { id: "service", label: words.field.service, cell: (tool) => tool.service },
     { id: "status", label: words.field.status, cell: (tool) => <StateBadge state={tool.status} /> },
     {
@@ -88,8 +88,10 @@ function Filtered({ data, filter, onFilter, columns }: Props) {
   );
   const options = (field: Filter) => {
     const values = [...new Set(data.tools.map((tool) => tool[field] ?? ""))].filter(Boolean).sort();
-    return [{ value: "", label: words.tools.all }, ...values.map((value) => ({ value, label: value }))];
+    return [{ value: "", label: words.tools.all }, ...values.map((value) => ({ value, label: said(field, value) }))];
   };
+  const said = (field: Filter, value: string) =>
+    field === "kind" ? wordOf(words.kinds, value) : field === "status" ? stateWord(words, value) : value;
   const select = (field: Filter) => (
     <SelectField
       label={words.field[field]}
@@ -107,7 +109,15 @@ function Filtered({ data, filter, onFilter, columns }: Props) {
           {select("status")}
         </Row>
       )}
-      <List things={words.things.tools} rows={rows} columns={columns} id={id} text={text} empty={words.tools.empty} />
+      <List
+        things={words.things.tools}
+        rows={rows}
+        columns={columns}
+        id={id}
+        text={text}
+        empty={words.tools.empty}
+        isFiltered={rows.length < data.tools.length}
+      />
     </Stack>
   );
 }

@@ -10,14 +10,17 @@ import type { CatalogTool, Tool } from "../../api/types";
 import { entryOf } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
 import { BindToDoor } from "../../catalog/bind-to-door";
+import { rememberSaved, SavedNotes } from "../../catalog/saved";
 import { TryPanel } from "../../catalog/try-panel";
 import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
 import { useGuarded } from "../../form/guarded";
+import { useSignedOut } from "../../form/secrets";
 import { Button, DeleteButton, Header, LoadedPage, Muted, PageTabs, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
 import { ToolDoors } from "./doors";
+import { useBareTool } from "./http-settings";
 import { Versions } from "./versions";
 
 type Edited = Draft & { version?: number | null };
@@ -59,6 +62,7 @@ function ToolTabs({ tool }: { tool: Tool }) {
         {may("make_instances") && <BindToDoor tool={tool} />}
         {may("make_tools") && <DeleteButton what={tool.name} onDelete={() => gone.run()} />}
       </Header>
+      <SavedNotes of={tool.id} />
       <ActionErrors of={gone} />
       <PageTabs
         label={tool.name}
@@ -78,19 +82,27 @@ function Edit({ tool }: { tool: Tool }) {
   const may = useMay();
   const queries = useQueryClient();
   const { data } = useQuery(tables);
+  const bare = useBareTool();
   const { draft, setDraft, action, save, conflict } = useGuarded<Edited, Tool>(tool, {
     place: ["tools", tool.id],
-    save: (mine, over) => update(tool.id, { ...changesOf(mine, over), version: mine.version }),
+    bare: (mine, over) => bare(mine, definitionOf(over)),
+    save: async (mine, over) => {
+      const saved = await update(tool.id, { ...changesOf(mine, over), version: mine.version });
+      rememberSaved(tool.id, saved);
+      return saved;
+    },
     read: () => queries.fetchQuery({ ...toolQuery(tool.id), staleTime: 0 }),
     draftOf: (saved) => ({ ...(definitionOf(saved) as Draft), version: saved.version }),
     write: ({ version: _version, ...mine }) => writeJson(mine, 2),
     done: words.done.saved,
   });
+  useSignedOut(() => setDraft(bare(draft, definitionOf(tool))));
   return (
     <Stack>
       <ActionErrors of={action} />
       <Definition
         id={tool.id}
+        saved={definitionOf(tool)}
         draft={draft}
         onDraft={(next) => setDraft({ ...next, version: draft.version })}
         problems={action.problems}
