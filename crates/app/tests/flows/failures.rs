@@ -1,8 +1,8 @@
 //! Runs that fail, nodes that take a failure, and what is tried again.
 
-use crate::world::{PATIENCE, draft, publish, run, shop, start};
+use crate::world::{draft, publish, run, shop};
 use serde_json::json;
-use testkit::{Backend, TestApp, eventually, http, on_both_databases};
+use testkit::{Backend, TestApp, http, on_both_databases};
 
 on_both_databases! {
     a_failed_call_takes_the_fail_edge
@@ -10,7 +10,6 @@ on_both_databases! {
     a_failure_that_nothing_takes_ends_the_run
     a_call_is_tried_again_under_the_same_key
     a_call_that_may_have_happened_is_not_made_again
-    a_sub_flow_that_is_to_be_tried_again_is_waited_for_no_more
 }
 
 /// AP-8, FL-9: an answer of 400 and above is an error with status and body, and takes `fail`.
@@ -110,24 +109,4 @@ async fn a_call_that_may_have_happened_is_not_made_again(backend: Backend) {
         assert_eq!(upstream.requests().len() - before, asked, "{tool}");
         assert_eq!(ended.text.contains("it may have happened"), tool == "pay", "{}", ended.text);
     }
-}
-
-/// FL-13: a node waits for one thing at a time: while it pauses before the next attempt, not for the run that failed.
-async fn a_sub_flow_that_is_to_be_tried_again_is_waited_for_no_more(backend: Backend) {
-    let app = TestApp::start(backend).await;
-    let below = "nodes: {go: {wait: {signal: go}, next: t}, t: {throw: {code: NO, message: no}}}";
-    publish(&app, app.database(), "below", below).await;
-    let text = "nodes: {s: {flow: below, retry: {attempts: 2, delay: 10m, max_delay: 10m, on: any}}}";
-    publish(&app, app.database(), "outer", text).await;
-    let outer = start(&app, "outer", json!({})).await;
-    let kinds = async || {
-        let view = app.get(&format!("runs/{outer}")).await.is(200).body;
-        let waits = view["waiting_for"].as_array().unwrap().clone();
-        waits.iter().map(|wait| wait["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    eventually("it waits for the other run", PATIENCE, async || kinds().await == ["child"]).await;
-    let child = app.get(&format!("runs?parent={outer}")).await.is(200).items()[0]["id"].clone();
-    app.post(&format!("runs/{}/signals/go", child.as_str().unwrap()), json!({})).await.is(202);
-    eventually("it waits for its time", PATIENCE, async || kinds().await.contains(&"retry".to_owned())).await;
-    assert_eq!(kinds().await, ["retry"]);
 }

@@ -32,3 +32,4 @@ mod tenants;
 mod triggers;
 mod webhooks;
 mod without_server;
+mod zones;

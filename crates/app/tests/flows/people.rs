@@ -10,6 +10,7 @@ on_both_databases! {
     a_list_of_what_may_be_called_holds_for_approvals
     a_call_is_answered_when_people_are_asked
     a_run_waits_for_a_signal
+    a_sub_flow_that_is_to_be_tried_again_is_waited_for_no_more
     whoever_is_to_decide_is_told
 }
 
@@ -146,4 +147,24 @@ nodes:
     app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
     assert_eq!(until(&app, &id, &["succeeded", "failed"]).await["output"], "done");
     assert_eq!(upstream.requests().len(), 1);
+}
+
+/// FL-13: a node waits for one thing at a time: while it pauses before the next attempt, not for the run that failed.
+async fn a_sub_flow_that_is_to_be_tried_again_is_waited_for_no_more(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let below = "nodes: {go: {wait: {signal: go}, next: t}, t: {throw: {code: NO, message: no}}}";
+    publish(&app, app.database(), "below", below).await;
+    let text = "nodes: {s: {flow: below, retry: {attempts: 2, delay: 10m, max_delay: 10m, on: any}}}";
+    publish(&app, app.database(), "outer", text).await;
+    let outer = start(&app, "outer", json!({})).await;
+    let kinds = async || {
+        let view = app.get(&format!("runs/{outer}")).await.is(200).body;
+        let waits = view["waiting_for"].as_array().unwrap().clone();
+        waits.iter().map(|wait| wait["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    eventually("it waits for the other run", PATIENCE, async || kinds().await == ["child"]).await;
+    let child = app.get(&format!("runs?parent={outer}")).await.is(200).items()[0]["id"].clone();
+    app.post(&format!("runs/{}/signals/go", child.as_str().unwrap()), json!({})).await.is(202);
+    eventually("it waits for its time", PATIENCE, async || kinds().await.contains(&"retry".to_owned())).await;
+    assert_eq!(kinds().await, ["retry"]);
 }
