@@ -35,8 +35,9 @@ pub(super) fn of(failure: Failure) -> Error {
     match failure {
         Failure::Unconnected(error) => error,
         Failure::Status(status) if status.code == Code::Unauthenticated => refused_sign_in(),
-        Failure::Status(status) => unavailable("RocketMQ did not take the call")
-            .with_grpc_status(status.code.name()),
+        Failure::Status(status) => {
+            unavailable("RocketMQ did not take the call").with_grpc_status(status.code.name())
+        }
         Failure::Unsent(error) | Failure::Broken(error) => {
             unavailable("the connection to RocketMQ broke").caused_by(error)
         }

@@ -64,8 +64,8 @@ fn explain(status: &Status, redactor: &Redactor<'_>) -> Error {
         Code::DeadlineExceeded => ErrorKind::Timeout,
         _ => ErrorKind::Upstream,
     };
-    let error = Error::new(kind, format!("the service answered {name}{said}{more}{advice}"))
-        .with_grpc_status(name);
+    let error =
+        Error::new(kind, format!("the service answered {name}{said}{more}{advice}")).with_grpc_status(name);
     let error = match status.code {
         Code::Unauthenticated => error.because(Reason::CredentialsRejected),
         Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => error.retryable(),
