@@ -118,13 +118,20 @@ async fn what_is_held_back_comes_out_of_kafka_in_time() {
 
 /// MQ-2, MQ-5
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_held_back_comes_out_of_an_exchange_in_time() {
+    let place = json!({ "exchange": unique("orders"), "routing_key": "order.placed" });
+    releases("rabbitmq", &needed("MCP_TEST_RABBITMQ_URL"), &place, true).await;
+}
+
+/// MQ-2, MQ-5
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_held_back_comes_out_of_a_channel_in_time() {
     let place = json!({ "channel": unique("orders") });
     releases("redis", &needed("MCP_TEST_REDIS_URL"), &place, false).await;
 }
 
 /// How many messages RabbitMQ has in queues of that name, and how many of them somebody has not acknowledged.
-fn in_rabbitmq(name: &str) -> (usize, usize) {
+pub(crate) fn in_rabbitmq(name: &str) -> (usize, usize) {
     let arguments = ["list_queues", "name", "messages", "messages_unacknowledged"];
     let output = process::sheltered(needed("MCP_TEST_RABBITMQCTL")).args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

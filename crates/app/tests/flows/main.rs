@@ -18,6 +18,9 @@ mod failures;
 mod faults;
 mod files;
 mod graphs;
+#[path = "../../../connectors/tests/it/mq/kafka_coordinator.rs"]
+#[expect(dead_code, reason = "tests of connectors look at groups more closely")]
+mod kafka_coordinator;
 mod limits;
 mod mcp;
 mod messages;

@@ -1,13 +1,14 @@
 //! Flows that messages start: taken once their run is committed, delivered again otherwise, one run each.
 
 use crate::crashes::serve;
+use crate::delays::in_rabbitmq;
+use crate::kafka_coordinator::GroupBroker;
 use crate::world::{PATIENCE, publish_over_rest, runs_of};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::Duration;
 use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Client, Database, TestApp, eventually, on_both_databases};
@@ -252,9 +253,10 @@ async fn messages_of_an_exchange_start_runs() {
 /// MQ-3: a topic of Kafka, shared by two processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_of_kafka_start_runs() {
-    let broker = krafka::testing::FakeBroker::start().await.unwrap();
-    let place = json!({ "topic": unique("orders") });
-    messages_of_a_broker_start_runs("kafka", &broker.bootstrap_servers(), place).await;
+    let broker = GroupBroker::start().await;
+    let topic = unique("orders");
+    broker.create_topic(&topic, 2);
+    messages_of_a_broker_start_runs("kafka", &broker.address, json!({ "topic": topic })).await;
 }
 
 /// A broker whose messages this test counts past every process.
@@ -285,15 +287,7 @@ impl Kept {
     fn unacknowledged(&self) -> usize {
         match self.broker {
             "redis" => self.pending_of_redis(),
-            _ => {
-                let ctl = Command::new(needed("MCP_TEST_RABBITMQCTL"))
-                    .args(["list_queues", "name", "messages"])
-                    .output()
-                    .unwrap();
-                let listed = String::from_utf8(ctl.stdout).unwrap();
-                let line = listed.lines().find(|line| line.starts_with(&self.place)).unwrap();
-                line.split_whitespace().last().unwrap().parse().unwrap()
-            }
+            _ => in_rabbitmq(&self.place).0,
         }
     }
 

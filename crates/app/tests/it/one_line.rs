@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testkit::client::{Reply, send};
-use testkit::mcp::wide::spaced;
+use testkit::mcp::wide::{TOOLS, spaced};
 use testkit::mcp::{http, ws};
 use testkit::{Backend, Client, Database, TestApp, process};
 
@@ -126,7 +126,7 @@ fn check_journal(journal: &Path) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_goes_to_a_service_on_stdio_is_one_line_and_otherwise_as_it_came() {
     let gateway = Gateway::start(json!({})).await;
-    let session = Session::open(gateway.client(4).await).await;
+    let session = Session::open(gateway.client(TOOLS.len()).await).await;
     for space in SPACES {
         let expected = fields(space);
         for (method, params) in requests("line", space) {
@@ -217,7 +217,7 @@ async fn relay(behind: &ws::Server) -> TestApp {
     let app = TestApp::start_with(Backend::Sqlite, |settings| settings.server.serves_sse = true).await;
     app.service(json!({ "type": "mcp", "id": "far", "config": { "type": "ws", "url": behind.url(), "allow_private_network": true } }))
         .await;
-    testkit::eventually("the tools", PATIENCE, async || app.tool_names().await.len() == 4).await;
+    testkit::eventually("the tools", PATIENCE, async || app.tool_names().await.len() == TOOLS.len()).await;
     app
 }
 
@@ -252,7 +252,7 @@ fn check_question(pipe: &mut Pipe, service: &str) {
 async fn an_event_is_one_line_of_data_at_both_doors_with_events() {
     let (services, _over_http, _over_ws) = spacious().await;
     let gateway = Gateway::start(services).await;
-    let client = gateway.client(4 * 19).await;
+    let client = gateway.client(TOOLS.len() * 19).await;
     let session = Session::open(client.clone()).await;
     let mut events =
         Events::of(client.request(Method::GET, "/sse").header("accept", "text/event-stream")).await;

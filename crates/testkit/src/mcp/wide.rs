@@ -14,6 +14,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tool::Fields;
 
+/// The names of its tools.
+pub const TOOLS: [&str; 5] = ["ask", "dawdle", "refuse", "say", "tell"];
+
 /// One conversation with such a server.
 #[derive(Debug)]
 pub struct Wide {
@@ -94,9 +97,8 @@ fn answer(method: &str, params: &str) -> Result<String, String> {
         }),
         "ping" | "logging/setLevel" => json!({}),
         "tools/list" => {
-            let tools = ["ask", "dawdle", "refuse", "say", "tell"];
             let tools =
-                tools.map(|name| json!({ "name": name, "description": "a\u{2028}b", "inputSchema": { "type": "object" } }));
+                TOOLS.map(|name| json!({ "name": name, "description": "a\u{2028}b", "inputSchema": { "type": "object" } }));
             json!({ "tools": tools })
         }
         "prompts/list" => {

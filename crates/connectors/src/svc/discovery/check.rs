@@ -2,7 +2,7 @@
 
 use super::consul::{self, Consul};
 use super::dns::Addresses;
-use super::kubernetes::{Account, Kubernetes, Port};
+use super::kubernetes::{Account, Kubernetes, Pod, Port};
 use super::nacos::{Login, Nacos, Place};
 use super::settings::{DiscoverySettings, DiscoveryType, Endpoint};
 use super::web::{Web, check_address, secret_header};
@@ -127,7 +127,7 @@ impl Reader<'_> {
                 for (field, _) in beside.into_iter().filter(|(_, is_given)| *is_given) {
                     self.refuse(field, "Unused", "does nothing beside 'discovery.in_cluster'; leave one out");
                 }
-                Some(Account::Pod(self.way.policy.clone(), None))
+                Some(Account::Pod(Pod::new(self.way.policy.clone())))
             }
             false => {
                 let address = self.address("api_server", settings.api_server);

@@ -92,15 +92,20 @@ mod tests {
     use hickory_resolver::proto::rr::rdata::SRV;
     use hickory_resolver::proto::rr::{Name, Record};
     use std::net::SocketAddr;
+    use std::sync::{Arc, Mutex};
     use tokio::net::UdpSocket;
 
-    /// A server that has records for `_http._tcp.loyalty.test.` and knows no other name.
-    async fn server() -> SocketAddr {
+    type Known = Arc<Mutex<Vec<(u16, u16, u16, &'static str)>>>;
+
+    /// A server that has these records for `_http._tcp.loyalty.test.`, for no longer than they are asked for, and knows no
+    /// other name. Once nobody else has the records it answers nobody.
+    async fn server(known: &Known) -> SocketAddr {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let address = socket.local_addr().unwrap();
+        let (address, known) = (socket.local_addr().unwrap(), Arc::downgrade(known));
         tokio::spawn(async move {
             let mut buffer = [0; 4096];
             while let Ok((size, from)) = socket.recv_from(&mut buffer).await {
+                let Some(known) = known.upgrade() else { return };
                 let query = Message::from_vec(&buffer[..size]).unwrap();
                 let name = query.queries[0].name().clone();
                 let is_known = name.to_utf8() == "_http._tcp.loyalty.test.";
@@ -109,12 +114,11 @@ mod tests {
                     false => Message::error_msg(query.metadata.id, OpCode::Query, ResponseCode::NXDomain),
                 };
                 answer.queries.clone_from(&query.queries);
-                for (priority, weight, port, host) in
-                    [(10, 3, 8080, "b.test."), (0, 60, 8081, "a.test."), (0, 0, 8082, "c.test.")]
-                {
+                let records = known.lock().unwrap().clone();
+                for (priority, weight, port, host) in records {
                     let record = SRV::new(priority, weight, port, Name::from_utf8(host).unwrap());
                     if is_known {
-                        answer.add_answer(Record::from_rdata(name.clone(), 60, RData::SRV(record)));
+                        answer.add_answer(Record::from_rdata(name.clone(), 0, RData::SRV(record)));
                     }
                 }
                 socket.send_to(&answer.to_vec().unwrap(), from).await.unwrap();
@@ -135,12 +139,33 @@ mod tests {
     /// SV-3: SRV records, with priority and weight.
     #[tokio::test]
     async fn reads_hosts_ports_priorities_and_weights() {
-        let server = server().await;
+        let known = Known::new(Mutex::new(vec![
+            (10, 3, 8080, "b.test."),
+            (0, 60, 8081, "a.test."),
+            (0, 0, 8082, "c.test."),
+        ]));
+        let server = server(&known).await;
         let found = records("_http._tcp.loyalty.test.", server).next().await.unwrap();
         let mut found: Vec<_> =
             found.iter().map(|one| (one.priority, one.host.as_str(), one.port, one.weight)).collect();
         found.sort_unstable();
         assert_eq!(found, [(0, "a.test", 8081, 60), (0, "c.test", 8082, 1), (10, "b.test", 8080, 3)]);
         assert_eq!(records("_http._tcp.other.test.", server).next().await.unwrap(), Vec::new());
+    }
+
+    /// SV-3, SV-10: what changes there is followed, and a server that is gone has said nothing.
+    #[tokio::test]
+    async fn follows_what_changes_and_believes_no_silence() {
+        let known = Known::new(Mutex::new(vec![(0, 1, 8080, "a.test.")]));
+        let mut records = records("_http._tcp.loyalty.test.", server(&known).await);
+        let hosts = |found: Vec<Instance>| found.into_iter().map(|one| one.host).collect::<Vec<_>>();
+        assert_eq!(hosts(records.next().await.unwrap()), ["a.test"]);
+        *known.lock().unwrap() = vec![(0, 1, 8080, "b.test."), (0, 1, 8080, "c.test.")];
+        assert_eq!(hosts(records.next().await.unwrap()), ["b.test", "c.test"]);
+        known.lock().unwrap().clear();
+        assert_eq!(hosts(records.next().await.unwrap()), Vec::<String>::new());
+        drop(known);
+        let error = records.next().await.unwrap_err();
+        assert_eq!(error.kind(), tool::ErrorKind::Unavailable, "{error:?}");
     }
 }

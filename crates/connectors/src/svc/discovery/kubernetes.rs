@@ -3,7 +3,7 @@
 mod account;
 mod slice;
 
-pub(super) use account::Account;
+pub(super) use account::{Account, Pod};
 pub(super) use slice::Port;
 
 use super::web::{ANSWER_TIME, MAX_ANSWER_BYTES, Pace, Readable, Web};

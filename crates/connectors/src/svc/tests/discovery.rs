@@ -92,13 +92,17 @@ async fn looks_up_once_for_all_who_wait() {
     assert_eq!(server.requests().len(), 50);
 }
 
-/// F1 and SV-10: the registry dies after the first look-up. Calls go on, health says since when, and it comes back by itself.
-#[tokio::test]
-async fn keeps_calling_the_last_known_while_the_registry_is_away() {
-    let (consul, server, other) = (Consul::start().await, Server::start().await, Server::start().await);
-    consul.register(service("one", &server));
-    let proxy = TcpProxy::start(consul.address().to_string()).await;
-    let discovery = consul_at(&format!("http://{}", proxy.address()));
+/// Cuts the way to a registry after the first look-up, and restores it; `list` says whom the registry knows.
+async fn goes_on_while_it_is_away(
+    name: &str,
+    url: &str,
+    discovery_at: impl Fn(&str) -> Value,
+    list: impl Fn(&[&Server]),
+) {
+    let (server, other) = (Server::start().await, Server::start().await);
+    list(&[&server]);
+    let proxy = TcpProxy::start(url.trim_start_matches("http://")).await;
+    let discovery = discovery_at(&format!("http://{}", proxy.address()));
     let connector = open(with(settings_of(discovery), &json!({ "refresh_ms": 300 }))).unwrap();
     call(&*connector).await.unwrap();
     proxy.cut();
@@ -111,17 +115,40 @@ async fn keeps_calling_the_last_known_while_the_registry_is_away() {
         Ok(()) => false,
     })
     .await;
-    assert!(
-        said.contains("Consul") && said.contains("'loyalty'") && said.contains("stale since 20"),
-        "{said}"
-    );
+    assert!(said.contains(name) && said.contains("'loyalty'") && said.contains("stale since 20"), "{said}");
     for _ in 0..20 {
         call(&*connector).await.unwrap();
     }
-    consul.register(service("two", &other));
+    list(&[&server, &other]);
     proxy.restore();
     eventually_asks(&*connector, &other).await;
-    connector.health(&context(SOON)).await.unwrap();
+    eventually("health says so, too", SOON, async || connector.health(&context(SOON)).await.is_ok()).await;
+}
+
+/// F1 and SV-10: the registry dies after the first look-up. Calls go on, health says since when, and it comes back by itself.
+#[tokio::test]
+async fn keeps_calling_the_last_known_while_the_registry_is_away() {
+    let consul = Consul::start().await;
+    goes_on_while_it_is_away("Consul", &consul.url(), consul_at, |servers| {
+        servers.iter().for_each(|server| consul.register(service(&server.address().to_string(), server)));
+    })
+    .await;
+    let nacos = Nacos::start(NacosVersion::V3, None).await;
+    let nacos_at = |url: &str| json!({ "type": "nacos", "address": url, "service_name": "loyalty" });
+    goes_on_while_it_is_away("Nacos", &nacos.url(), nacos_at, |servers| {
+        let host = |server: &&Server| json!({ "ip": "127.0.0.1", "port": server.address().port() });
+        nacos.set(servers.iter().map(host).collect());
+    })
+    .await;
+    let kubernetes = Kubernetes::start().await;
+    goes_on_while_it_is_away("Kubernetes", &kubernetes.url(), kubernetes_at, |servers| {
+        for server in servers {
+            let port = server.address().port();
+            let endpoints = json!([{ "addresses": ["127.0.0.1"] }]);
+            kubernetes.put(&format!("s-{port}"), "loyalty", &endpoints, port);
+        }
+    })
+    .await;
 }
 
 /// SV-10: but not for ever.

@@ -194,7 +194,8 @@ async fn sessions_that_the_server_ended_are_replaced() {
     }
 }
 
-/// F24, DB-7
+/// F24, DB-7: what PostgreSQL says on a standby (25006) is handed on. Here the role's setting says it, for the server is shared; other
+/// than on a standby a session could override that, and ours does not.
 #[tokio::test]
 async fn writes_after_a_failover_to_read_only_say_so() {
     let place = Place::make(Engine::Postgres).await;

@@ -145,9 +145,10 @@ impl Flows {
 
     async fn fire_for(self: &Arc<Self>, armed: &Armed, from: &Uri, objects: &[&Listed]) -> Result<()> {
         for object in objects {
-            let (event, key) = (object.event(&armed.kept.name, from), Some(object.version()));
-            // Those before it are known by their keys, if it is looked again.
-            self.in_time(self.fire(armed, event, key, OnInvalidInputs::Fail, None)).await?;
+            let event = object.event(&armed.kept.name, from);
+            // Those before it are known by their keys, if it is looked again; elsewhere the same key is another object.
+            let key = format!("{from}\n{}", object.version());
+            self.in_time(self.fire(armed, event, Some(key), OnInvalidInputs::Fail, None)).await?;
         }
         Ok(())
     }

@@ -61,7 +61,9 @@ impl Flows {
             if let Some(mut event) = armed.trigger.source.event_of(&change) {
                 event["type"] = "table".into();
                 event["name"] = kept.name.as_str().into();
-                self.fire(&armed, event, Some(version.to_string()), OnInvalidInputs::Fail, None).await?;
+                // A trigger may look at another table later, which has its own versions.
+                let key = format!("{id}/{version}");
+                self.fire(&armed, event, Some(key), OnInvalidInputs::Fail, None).await?;
             }
             self.remember(kept, &version.to_string()).await?;
         }
