@@ -25,6 +25,7 @@ mod real_clients;
 mod rest;
 mod rights;
 mod runs;
+mod slots;
 mod tools;
 mod traces;
 mod twice;
