@@ -70,6 +70,10 @@ fn main() -> ExitCode {
     };
     let sets: HashMap<&str, Set> =
         SETS.iter().filter_map(|name| Some((*name, read(Path::new(&folder), name)?))).collect();
+    if sets.is_empty() {
+        eprintln!("TOOL_SETS has none of the sets that this measures with: see scripts/tool-sets");
+        return ExitCode::FAILURE;
+    }
     let is_kept = recall(&sets) & speed_of(&sets);
     if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -34,6 +34,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0018_later_totals.sql")),
     Migration::both(include_str!("../migrations/0019_run_agents.sql")),
     Migration::both(include_str!("../migrations/0020_key_owner.sql")),
+    Migration::both(include_str!("../migrations/0021_due_by_kind.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -88,6 +88,9 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
     /// `Reason::Parked` where nothing may begin now, and what keeps it from being written: then it must not be done.
     async fn note(&self, note: Note) -> Result<()>;
 
+    /// Something was read that is not trusted, in this run or before it: what comes of the run is a part of that.
+    fn read_untrusted(&self);
+
     /// What people say to the step at this path; nothing as long as nobody has said anything. They are asked once.
     ///
     /// # Errors
@@ -130,6 +133,8 @@ pub struct Said {
     pub prompt: String,
     /// What was answered.
     pub answer: String,
+    /// Something that is not trusted was read for it, or before it.
+    pub is_untrusted: bool,
 }
 
 /// The work does not go on here and now: it waits for people, or for another process.

@@ -22,6 +22,8 @@ pub struct Step {
     pub secrets: SecretValues,
     /// The run has a journal, so that it can be told later what came of the call.
     pub is_journaled: bool,
+    /// It is the work itself that a caller was let in for, taken up by whoever keeps it: no limit counts it again.
+    pub is_let_in: bool,
     /// The agent whose model has chosen the call.
     pub chosen_by: Option<ChosenBy>,
 }

@@ -3,6 +3,8 @@
 use crate::world::{agent, begin_in, crm, ended, until};
 use serde_json::{Value, json};
 use std::time::Duration;
+use store::conversations::NewConversation;
+use store::runs::{Inserted, NewRun, Refusal};
 use testkit::model::{Model, Reply};
 use testkit::{Backend, Client, TestApp, http, on_both_databases};
 
@@ -13,6 +15,9 @@ on_both_databases! {
     conversations_are_bounded_sealed_and_end
     nothing_that_a_run_is_given_or_says_is_on_record_as_a_change
     a_failed_run_of_a_conversation_is_tried_again_much_later
+    what_an_earlier_turn_has_read_is_not_trusted_in_a_later_one
+    what_is_too_long_is_left_out_with_a_warning
+    no_conversation_begins_without_its_run
 }
 
 /// An agent that says how many messages its model was told, and what the last prompt was.
@@ -124,8 +129,15 @@ async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
             assert!(texts.into_iter().all(|text| !text.contains("hunter2")), "{table}");
         }
     }
-    let short = Duration::from_millis(1);
-    let brief = store.conversations().create(&tenant, "a", "key/x", "x", short).await.unwrap();
+    let brief = "brief".to_owned();
+    let new = NewConversation {
+        id: brief.clone(),
+        agent: "a".into(),
+        caller: "key/x".into(),
+        caller_name: "x".into(),
+        time: Duration::from_millis(1),
+    };
+    store.conversations().create(&tenant, &new).await.unwrap();
     testkit::eventually("its time is over", Duration::from_secs(5), async || {
         store.conversations().get(&tenant, &brief).await.is_err()
     })
@@ -197,4 +209,120 @@ async fn a_failed_run_of_a_conversation_is_tried_again_much_later(backend: Backe
     app.post(&format!("runs/{run}/retry"), json!({})).await.is(200);
     let ended = until(&app, run, "succeeded").await;
     assert_eq!(ended["output"]["answer"], "Now it is.", "{ended}");
+}
+
+/// AG-13, AG-14, F12: what was read in one turn is in all that come behind it, so that `after_untrusted` asks there, too.
+async fn what_an_earlier_turn_has_read_is_not_trusted_in_a_later_one(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::start(|_, asked| {
+        let messages = asked.body["messages"].as_array().unwrap();
+        match messages.last().unwrap()["content"].as_str().unwrap_or_default() {
+            "read" | "send" => Reply::calls(&[("crm__echo", json!({ "text": "x" }))]),
+            _ => Reply::says("Fine."),
+        }
+    })
+    .await;
+    let trusting = |is_trusted: bool| {
+        let tools = json!([{ "uri": "api://crm/echo", "trusted": is_trusted }]);
+        json!({ "approval": "after_untrusted", "tools": tools })
+    };
+    app.post("services", agent("a", &model, trusting(false))).await.is(201);
+    let id = say(&app, "new", "read").await["conversation"].as_str().unwrap().to_owned();
+    // A turn between them that reads nothing makes nothing good.
+    assert_eq!(say(&app, &id, "hello").await["answer"], "Fine.");
+    let send = json!({ "prompt": "send", "conversation": id });
+    let waiting = app.post("agents/a/runs", send).await.is(202).body;
+    assert_eq!(waiting["structuredContent"]["state"], "waiting", "{waiting}");
+    app.post("services", agent("b", &model, trusting(true))).await.is(201);
+    let mut id = "new".to_owned();
+    for _ in 0..2 {
+        let body = json!({ "prompt": "read", "conversation": id });
+        let told = app.post("agents/b/runs", body).await.is(200).body["structuredContent"].clone();
+        id = told["conversation"].as_str().unwrap().to_owned();
+    }
+}
+
+/// AG-14: a conversation that is too long for what is told of it, or for its model, goes on without its oldest whole turns, and
+/// says so; so does one of which some are kept no more.
+async fn what_is_too_long_is_left_out_with_a_warning(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    // A small window: no more than three messages beside the instructions.
+    let model = Model::start(|_, asked| match asked.body["messages"].as_array().unwrap().len() {
+        0..=4 => Reply::says("Fine."),
+        _ => Reply::error(400, "This model's maximum context length is 8 tokens"),
+    })
+    .await;
+    app.post("services", agent("a", &model, json!({}))).await.is(201);
+    let id = say(&app, "new", "1").await["conversation"].as_str().unwrap().to_owned();
+    let mut warned = Vec::new();
+    for prompt in ["2", "3", "4"] {
+        let told = say(&app, &id, prompt).await;
+        assert_eq!(told["answer"], "Fine.", "{told}");
+        warned.push(told["warnings"].clone());
+    }
+    let left_out = |count: usize| json!([format!("{count} older turns of the conversation are left out")]);
+    assert_eq!(warned, [json!([]), left_out(1), left_out(2)]);
+    let told = model.asked().last().unwrap().text.clone();
+    assert!(!told.contains("\"1\"") && !told.contains("\"2\"") && told.contains("\"3\""), "{told}");
+    // As much as is told at all: 256 KiB.
+    let (_, _upstream, wide) = (&app, upstream, Model::start(|_, _| Reply::says(&"y".repeat(1000))).await);
+    app.post("services", agent("w", &wide, json!({ "conversations": { "max_turns": 3 } }))).await.is(201);
+    let long = "x".repeat(100 * 1024);
+    let mut id = "new".to_owned();
+    let mut warned = Vec::new();
+    for prompt in [long.as_str(), &long, &long, "short", "short"] {
+        let body = json!({ "prompt": prompt, "conversation": id });
+        let told = app.post("agents/w/runs", body).await.is(200).body["structuredContent"].clone();
+        id = told["conversation"].as_str().unwrap().to_owned();
+        warned.push(told["warnings"].clone());
+    }
+    // Of three long ones two are told; then the first is kept no more, either.
+    assert_eq!(warned, [json!([]), json!([]), json!([]), left_out(1), left_out(1)]);
+}
+
+/// AG-14: a run that is not accepted, or that was there before, begins no conversation.
+async fn no_conversation_begins_without_its_run(backend: Backend) {
+    let (app, _upstream, _model) = world(backend, json!({})).await;
+    let source = "nodes:\n  think: {agent: a, args: {prompt: Hello., conversation: new}}";
+    app.post("flows", json!({ "id": "f", "source": source })).await.is(201);
+    app.post("flows/f/publish", json!({})).await.is(200);
+    let run = app.post("flows/f/runs", json!({})).await.is(202).string("id");
+    until(&app, &run, "succeeded").await;
+    assert_eq!(app.get("conversations").await.is(200).items().len(), 1);
+    let store = store_of(&app).await;
+    let tenant = tool::TenantId::default_tenant();
+    let conversation = |id: &str| NewConversation {
+        id: id.to_owned(),
+        agent: "a".into(),
+        caller: "key/x".into(),
+        caller_name: "x".into(),
+        time: Duration::from_secs(60),
+    };
+    let new = |id: &str, key: Option<&str>| NewRun {
+        id: None,
+        flow: "agent://a".into(),
+        agent: Some("a".into()),
+        version: None,
+        source: None,
+        inputs: "{}".into(),
+        is_secret: true,
+        origin: "{}".into(),
+        caller: "{}".into(),
+        parent: None,
+        slots: None,
+        dedupe: key.map(|key| (key.to_owned(), Duration::from_secs(60))),
+        conversation: Some(conversation(id)),
+        records: Vec::new(),
+    };
+    let refused = store.runs().insert(&tenant, &new("full", None), 0).await.unwrap();
+    assert!(matches!(refused, Inserted::Refused(Refusal::QueueFull)), "{refused:?}");
+    store.runs().insert(&tenant, &new("one", Some("k")), 10).await.unwrap();
+    let known = store.runs().insert(&tenant, &new("two", Some("k")), 10).await.unwrap();
+    assert!(matches!(known, Inserted::Known(_)), "{known:?}");
+    for (id, is_there) in [("full", false), ("one", true), ("two", false)] {
+        assert_eq!(store.conversations().get(&tenant, id).await.is_ok(), is_there, "{id}");
+    }
+    store.close().await;
 }

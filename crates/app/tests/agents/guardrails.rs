@@ -43,3 +43,26 @@ async fn a_tool_judges_at_every_stage() {
     let judged = records.iter().filter(|record| record["uri"] == "flow://judge").count();
     assert!(judged >= 4, "each is a call of its own: {records:?}");
 }
+
+/// AG-6, AG-18: a tool that judges is called on the strength that the settings say: with the saver's rights whoever may ask the
+/// agent need not be allowed the rule itself, with their own they must.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_judges_has_the_rights_of_the_agents_tools() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.post("flows", json!({ "id": "judge", "source": JUDGE })).await.is(201);
+    app.post("flows/judge/publish", json!({})).await.is(200);
+    let model = Model::replies(vec![Reply::says("Hello.")]).await;
+    let rules = json!({ "input": [{ "tool": "flow://judge" }] });
+    for (run_as, status) in [("agent", 200), ("caller", 422)] {
+        let more = json!({ "guardrails": rules, "run_as": run_as, "tools": [] });
+        app.post("services", agent(run_as, &model, more)).await.is(201);
+        let key = json!({ "name": run_as, "role": "caller", "allow": [format!("agent://{run_as}")] });
+        let who = app.with_key(key).await;
+        who.post(&format!("agents/{run_as}/runs"), json!({ "prompt": "Greet Bob." })).await.is(status);
+        let judge =
+            json!({ "uri": "flow://judge", "arguments": { "stage": "input", "text": "x", "agent": "a" } });
+        who.post("call", judge).await.is(403);
+    }
+    assert_eq!(model.asked().len(), 1);
+    assert!(model.asked()[0].text.contains("Greet B."), "{}", model.asked()[0].text);
+}

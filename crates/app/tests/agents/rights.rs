@@ -131,3 +131,26 @@ async fn agents_are_references_to_what_they_name() {
     }
     app.delete("services/agent/a").await.is(204);
 }
+
+/// AG-5, AG-15: a run that is kept is one call of its caller's, as a plain one is, however often it is taken up: its tools count
+/// by themselves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_kept_is_one_call() {
+    let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::replies(vec![Reply::says("Done.")]).await;
+    app.post("services", agent("a", &model, json!({ "tools": [] }))).await.is(201);
+    for more in [json!({}), json!({ "conversation": "new" }), json!({ "wait_seconds": 0 })] {
+        let key = json!({ "name": "k", "role": "caller", "limits": { "calls_per_minute": 1 } });
+        let who = app.with_key(key).await;
+        let mut body = json!({ "prompt": "Go." });
+        body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        let told = who.post("agents/a/runs", body).await.body["structuredContent"].clone();
+        let run = told["run"].as_str().unwrap();
+        match told["state"].as_str() {
+            Some("succeeded") => {}
+            _ => drop(until(&who, run, "succeeded").await),
+        }
+        who.post("agents/a/runs", json!({ "prompt": "Go." })).await.is(429);
+    }
+}

@@ -133,6 +133,26 @@ async fn finds_and_calls_in_every_version(backend: Backend) {
     assert!(searches.iter().any(|search| search["arguments"]["query"] == "query"), "{searches:?}");
 }
 
+/// TS-4: arguments that an MCP server refuses are answered with its words and the schema that they must fit, like those that
+/// we refuse; the server's own error stands where the tool is called by its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_refuses_is_told_with_the_schema() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let server = testkit::mcp::http::Server::start(Default::default()).await;
+    app.service(json!({ "type": "mcp", "id": "s", "config": { "url": server.url() } })).await;
+    for version in ["2025-11-25", "2026-07-28"] {
+        let mcp = Mcp::open(&app, "/mcp?tools=search", version).await;
+        let wrong = json!({ "name": "s__echo", "arguments": { "count": u64::MAX } });
+        let told = mcp.call("call_tool", wrong).await["result"].clone();
+        assert_eq!(told["isError"], true, "{told}");
+        let content = &told["structuredContent"];
+        assert!(content["error"].as_str().unwrap().contains("'count' must be an integer"), "{told}");
+        assert_eq!(content["inputSchema"]["properties"]["count"]["type"], "integer", "{told}");
+        let own = Mcp::open(&app, "/mcp", version).await.call("s__echo", json!({ "count": u64::MAX })).await;
+        assert_eq!(own["error"]["code"], -32602, "{own}");
+    }
+}
+
 /// TS-1, TS-2
 async fn a_tenant_and_an_instance_have_their_own_way(backend: Backend) {
     let app = TestApp::start(backend).await;

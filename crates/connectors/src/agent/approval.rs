@@ -36,8 +36,9 @@ pub(super) enum ApprovalBy {
     Manager,
 }
 
-/// What a tool says of itself.
-#[derive(Debug, Clone, Copy, Default)]
+/// What a tool says of itself. What nobody can read counts as the answer that is more dangerous to get wrong: a tool is not
+/// called unasked because one of its hints is mistyped.
+#[derive(Debug, Clone, Copy)]
 struct Hints {
     is_read_only: bool,
     is_destructive: bool,
@@ -45,21 +46,26 @@ struct Hints {
 }
 
 fn hints(tool: &CallableTool) -> Hints {
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Annotations {
-        read_only_hint: bool,
-        destructive_hint: bool,
-        idempotent_hint: bool,
-    }
-    let said = tool.tool.field("annotations").and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let Annotations { read_only_hint, destructive_hint, idempotent_hint } = said.unwrap_or_default();
+    let said = tool.tool.field("annotations").map(|raw| serde_json::from_str::<Value>(raw.get()));
+    let said = said.map_or(Value::Null, |said| said.unwrap_or_else(|_| Value::from("unreadable")));
     let deletes = tool.tool.methods().first() == Some(&Method::Delete)
         || tool.uri.options().method == Some(Method::Delete);
     Hints {
-        is_read_only: read_only_hint,
-        is_destructive: destructive_hint || deletes,
-        is_idempotent: idempotent_hint,
+        is_read_only: hint(&said, "readOnlyHint") == Some(true),
+        is_destructive: deletes || hint(&said, "destructiveHint") != Some(false),
+        is_idempotent: hint(&said, "idempotentHint") == Some(true),
+    }
+}
+
+/// One hint of the annotations, which says no where nothing is said; nothing where it cannot be read.
+fn hint(said: &Value, name: &str) -> Option<bool> {
+    match said {
+        Value::Null => Some(false),
+        Value::Object(said) => match said.get(name) {
+            None | Some(Value::Null) => Some(false),
+            Some(hint) => hint.as_bool(),
+        },
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use tool::{
     Ability, Client, Context, Error, Extras, InputRequest, Question, QuestionMode, Result, RunAnswer, RunId,
     RunQuestion, Runs, approving,
@@ -104,25 +105,26 @@ pub(super) async fn answered(
     extras: &Extras,
 ) -> Result<RunId> {
     let state = opened(agent, cx, runs, arguments, state)?;
-    let answers: Map<String, Value> = match extras.get(ANSWERS) {
+    let answers: BTreeMap<String, Box<RawValue>> = match extras.get(ANSWERS) {
         Some(raw) => serde_json::from_str(raw.get()).map_err(|_| unfit("is no object"))?,
-        None => Map::new(),
+        None => BTreeMap::new(),
     };
+    let read = |written: &RawValue| serde_json::from_str::<Value>(written.get());
     // All of them are looked at before one of them counts.
     for (name, answer) in &answers {
         if !state.asked.contains(name) {
             let name: String = name.chars().take(100).collect();
             return Err(unfit(&format!("answers '{name}', which was not asked")));
         }
-        if !answer.is_object() {
+        if !read(answer).is_ok_and(|answer| answer.is_object()) {
             return Err(unfit(&format!("has no object for '{name}'")));
         }
     }
     let asked = runs.questions(cx, &state.run).await?;
     let form = approving::form();
     for question in asked.iter().filter(|question| question.fields.as_ref() == Some(&form)) {
-        let Some(answer) = answers.get(&question.id) else { continue };
-        if approval::is_approved(answer) && !approving::is_clear(&answer["content"]) {
+        let Some(answer) = answers.get(&question.id).and_then(|answer| read(answer).ok()) else { continue };
+        if approval::is_approved(&answer) && !approving::is_clear(&answer["content"]) {
             let name = &question.id;
             return Err(unfit(&format!(
                 "has a 'decision' for '{name}' that is neither 'approve' nor 'reject'"
@@ -133,8 +135,10 @@ pub(super) async fn answered(
         // What is not asked any more was answered, or is over.
         let Some(question) = asked.iter().find(|question| question.id == name) else { continue };
         let answer = match question.sampling {
-            Some(_) => RunAnswer { is_approved: true, data: answer },
+            // A model's answer goes on as it was written: its calls keep their digits.
+            Some(_) => RunAnswer { is_approved: true, data: answer.get().into() },
             None => {
+                let answer = read(&answer).unwrap_or_default();
                 RunAnswer { is_approved: approval::is_approved(&answer), data: answer["content"].clone() }
             }
         };

@@ -78,7 +78,12 @@ pub(super) async fn accept(
     if is_of_flow(cx) {
         return Ok(Outcome::Started(run));
     }
-    settled(agent, cx, arguments, &run).await
+    let settled = settled(agent, cx, arguments, &run).await;
+    if cx.cancel.is_cancelled() && settled.is_err() {
+        // Where nobody has begun it yet, nobody would hear that its caller has gone.
+        runs.cancel(&cx.tenant, &run).await.ok();
+    }
+    settled
 }
 
 /// Goes on with a run whose questions the calling program answers.

@@ -21,7 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::secret::names::headers_schema;
-use tool::{Connector, Env, Problem, Result, RunKind, Secret, Use};
+use tool::{
+    Caller, CallerHeaders, Connector, Context, Env, Pattern, Problem, Result, Role, RunKind, Secret, Use,
+};
 
 /// The most tools and patterns of tools, as the schema says.
 const MAX_TOOLS: usize = 128;
@@ -145,6 +147,12 @@ pub(super) enum RunAs {
     Agent,
 }
 
+/// The context of a call that an agent makes on the strength of whoever saved it: it reaches these, and nothing else.
+pub(super) fn with_rights_to(nested: Context, allow: Vec<Pattern>) -> Context {
+    let caller = Caller { role: Role::Caller, scopes: Vec::new(), allow, ..Caller::clone(&nested.caller) };
+    Context { caller: Arc::new(caller), headers: CallerHeaders::default(), ..nested }
+}
+
 impl tool::Settings for Settings {
     const SCHEME: &'static str = RunKind::Agent.scheme();
     const TITLE: &'static str = "Agent";
@@ -162,7 +170,7 @@ impl tool::Settings for Settings {
         let bindings = check_tools(&self.tools, &mut problems);
         let handoffs = check_handoffs(&self.handoffs, env.service.as_deref(), &mut problems);
         check_names(&bindings, &handoffs, &mut problems);
-        let guardrails = Guardrails::check(&self.guardrails, &mut problems);
+        let guardrails = Guardrails::check(&self.guardrails, self.run_as, &mut problems);
         let schema = self.output_schema.as_ref();
         let output = schema.map(|schema| OutputCheck::new(schema, self.output_retries, &mut problems));
         if self.limits.cost_usd.is_some() && self.price.is_none() {

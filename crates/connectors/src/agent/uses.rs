@@ -25,7 +25,7 @@ pub(super) fn of(settings: &Value) -> Vec<Use> {
     for stage in ["input", "tool_input", "tool_output", "output"] {
         for (at, rule) in list(&settings["guardrails"][stage]) {
             let path = format!("guardrails.{stage}[{at}].tool");
-            uses.extend(rule["tool"].as_str().map(|uri| found(path, uri, Right::Caller, true)));
+            uses.extend(rule["tool"].as_str().map(|uri| found(path, uri, right, true)));
         }
     }
     uses

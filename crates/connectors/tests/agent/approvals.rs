@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use testkit::mcp;
 use testkit::model::{Model, Reply};
 use tokio::sync::Barrier;
 use tool::{Ability, Caller, Client, Context, Question, QuestionMode, Result};
@@ -188,5 +189,44 @@ async fn an_answer_that_is_none_is_asked_for_again() {
         world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
         assert_eq!((world.api.requests().len(), client.asked.lock().unwrap().len()), (made, questions));
         assert_eq!(model.asked()[1].text.contains("what nobody has asked for"), made == 0);
+    }
+}
+
+/// AG-13: what a tool of an MCP server says of itself decides, hint by hint: one that cannot be read counts as the answer that
+/// is more dangerous to get wrong, and takes no other one with it.
+#[tokio::test]
+async fn each_hint_of_a_tool_counts_by_itself() {
+    let hints = [
+        ("echo", json!({ "destructiveHint": true, "idempotentHint": null })),
+        ("fails", json!({ "destructiveHint": "no", "readOnlyHint": 1 })),
+        ("params", json!({ "destructiveHint": false, "idempotentHint": "yes" })),
+        ("raw", json!({ "readOnlyHint": true, "title": 7 })),
+        ("slow", json!(["readOnlyHint"])),
+    ];
+    let annotated = hints.map(|(name, annotations)| {
+        json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": annotations })
+    });
+    let behaviour = mcp::http::Behaviour { tools: Some(annotated.to_vec()), ..Default::default() };
+    let server = mcp::http::Server::start(behaviour).await;
+    let all = ["echo", "fails", "params", "raw", "slow"];
+    for (approval, asked) in
+        [("destructive", vec!["echo", "fails", "slow"]), ("writes", vec!["echo", "fails", "params", "slow"])]
+    {
+        let calls = all.map(|name| (format!("m__{name}"), json!({})));
+        let calls: Vec<_> = calls.iter().map(|(name, given)| (name.as_str(), given.clone())).collect();
+        let model = Model::replies(vec![Reply::calls(&calls), Reply::says("done")]).await;
+        let settings = agent(&model, json!({ "tools": ["mcp://m/*"], "approval": approval }));
+        let url = json!({ "url": server.url(), "allow_private_network": true });
+        let world = World::with_services(vec![("mcp", "m", url), ("agent", "a", settings)]).await;
+        let client = Answering::new(&json!({ "elicitation": {} }), vec![json!({ "action": "decline" }); 5]);
+        let mut cx = context(Caller::local());
+        cx.client = Some(client.clone());
+        world.ask_as(&cx, "a", json!({ "prompt": "x" })).await.unwrap();
+        let questions = client.asked.lock().unwrap().clone();
+        let about = |name: &&str| {
+            let uri = format!("mcp://m/{name}");
+            questions.iter().any(|question| question["message"].as_str().unwrap().contains(&uri))
+        };
+        assert_eq!(all.into_iter().filter(about).collect::<Vec<_>>(), asked, "{approval}: {questions:?}");
     }
 }

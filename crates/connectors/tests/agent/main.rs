@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod approvals;
+mod as_written;
 mod dialects;
 mod guardrails;
 mod handoffs;

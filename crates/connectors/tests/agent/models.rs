@@ -98,6 +98,26 @@ async fn a_model_that_is_not_there_is_named() {
     assert_eq!(world.ask("well", hello()).await.unwrap()["isError"], false);
 }
 
+/// F1: a model that hangs up is tried three times, and no more.
+#[tokio::test]
+async fn a_model_that_hangs_up_is_tried_three_times() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let unused = Model::replies(vec![Reply::says("x")]).await;
+    let mut settings = agent(&unused, json!({}));
+    settings["base_url"] = format!("http://{}", listener.local_addr().unwrap()).into();
+    let tried = Arc::new(AtomicUsize::new(0));
+    let count = tried.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 65_536]).await;
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let world = World::with(vec![("a", settings)]).await;
+    assert_eq!(world.reason("a", hello()).await, "MODEL_UNREACHABLE");
+    assert_eq!(tried.load(Ordering::Relaxed), 3);
+}
+
 /// F2: `Retry-After` is kept within the time, and beyond it nothing is waited for.
 #[tokio::test]
 async fn waits_as_long_as_the_provider_says_and_no_longer_than_it_can() {

@@ -141,8 +141,9 @@ impl Policy {
         for (limiter, whose) in
             limiters.iter().filter_map(|(limiter, whose)| Some((limiter.as_ref()?, whose)))
         {
-            match cx.nested {
+            match cx.nested.as_deref() {
                 None => permit.add(limiter.admit(whose)?),
+                Some(nested) if nested.step.is_let_in => {}
                 Some(_) => limiter.count(whose)?,
             }
         }

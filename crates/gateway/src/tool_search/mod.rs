@@ -215,9 +215,7 @@ impl Gateway {
             Request { target: target.clone(), arguments: through.arguments, extras: request.extras };
         let result = self.call_one(cx, request, Some(CALL_TOOL)).await;
         match result {
-            Err(error) if error.kind() == ErrorKind::InvalidInput && error.original().is_none() => {
-                self.with_schema(cx, &target, error)
-            }
+            Err(error) if error.kind() == ErrorKind::InvalidInput => self.with_schema(cx, &target, error),
             other => other,
         }
     }

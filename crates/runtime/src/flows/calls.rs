@@ -158,7 +158,7 @@ impl RunCalls {
             idempotency_key: Some(key.into()),
             secrets: self.secrets.clone(),
             is_journaled: true,
-            chosen_by: None,
+            ..Step::default()
         };
         let (mut arguments, mut extras) = (call.arguments.clone(), Extras::default());
         if let Some(flow) = flow {

@@ -70,7 +70,7 @@ impl Flows {
         self: &Arc<Self>,
         claimed: ClaimedRun,
         known: Option<Known>,
-        permit: OwnedSemaphorePermit,
+        permit: Option<OwnedSemaphorePermit>,
     ) -> oneshot::Receiver<Driven> {
         let (done, driven) = oneshot::channel();
         let flows = self.clone();

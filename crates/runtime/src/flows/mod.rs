@@ -45,7 +45,7 @@ use store::{Store, Tokens};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::ErrorKind;
+use tool::{ErrorKind, RunKind};
 use versions::Versions;
 
 /// Whoever stops gives its runs back within ten seconds; what is left of these is for the database.
@@ -54,9 +54,9 @@ const MAX_GRACE: Duration = Duration::from_secs(8);
 /// How runs are worked on.
 #[derive(Debug, Clone)]
 pub struct FlowOptions {
-    /// Runs that this process works on at once; those that wait do not count.
+    /// Runs of flows that this process works on at once, and as many of agents; those that wait do not count.
     pub runs_at_once: usize,
-    /// Runs of a tenant that all processes together work on at once.
+    /// Runs of a tenant's flows that all processes together work on at once, and as many of its agents.
     pub runs_per_tenant: u32,
     /// Runs of a tenant that may wait to begin.
     pub queue_limit: u32,
@@ -107,7 +107,8 @@ pub struct Flows {
     writing: Mutex<Option<BoxFuture<'static, ()>>>,
     /// A run that was given back may be ours again before its task has ended: each claim counts by itself.
     active: Mutex<HashMap<Claim, Active>>,
-    permits: Arc<Semaphore>,
+    /// Those of flows and those of agents: an agent keeps its own while its model thinks and while a flow works for it.
+    permits: [Arc<Semaphore>; 2],
     /// Runs at work, and their calls.
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -141,7 +142,7 @@ impl Flows {
         let states = Tokens::new(&store.meta().jwt_key().await?, "request state")?;
         let (writer, writing) = store.runs().writing();
         Ok(Arc::new_cyclic(|me| Self {
-            permits: Arc::new(Semaphore::new(options.runs_at_once)),
+            permits: [options.runs_at_once; 2].map(|most| Arc::new(Semaphore::new(most))),
             store,
             options,
             clock,
@@ -169,6 +170,14 @@ impl Flows {
     /// What the store says, in the time that it may take: a database that is gone without a word never answers.
     async fn answered<T>(&self, answer: impl Future<Output = store::Result<T>>) -> store::Result<T> {
         store::within(self.options.store_timeout, answer).await
+    }
+
+    fn permits(&self, kind: RunKind) -> &Arc<Semaphore> {
+        let [flows, agents] = &self.permits;
+        match kind {
+            RunKind::Flow => flows,
+            RunKind::Agent => agents,
+        }
     }
 
     fn writer(&self) -> Option<Writer> {

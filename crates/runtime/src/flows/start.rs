@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{ClaimedRun, Inserted, NewRecord, NewRun, Parent, Refusal, Run, Slots};
 use tokio::sync::oneshot;
-use tool::{Caller, Error, Events, Problem, Result, TenantId};
+use tool::{Caller, Error, Events, Problem, Result, RunKind, TenantId};
 
 /// How long a key is known.
 pub(super) const DEDUPE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -122,7 +122,9 @@ impl Flows {
         }
         let new = self.new_run(&start)?;
         let permit = match worker {
-            Worker::Us if !self.stopping.is_cancelled() => self.permits.clone().try_acquire_owned().ok(),
+            Worker::Us if !self.stopping.is_cancelled() => {
+                self.permits(RunKind::Flow).clone().try_acquire_owned().ok()
+            }
             Worker::Us | Worker::Anybody => None,
         };
         let (queue, at_once) = (self.options.queue_limit, self.options.runs_per_tenant);
@@ -139,7 +141,7 @@ impl Flows {
             (Inserted::Claimed(claimed), Some(permit)) => {
                 let run = claimed.run.clone();
                 let known = KnownFlow { version: start.version, given: start.given, events: start.events };
-                let driven = self.take_up(claimed, Some(Known::Flow(Box::new(known))), permit);
+                let driven = self.take_up(claimed, Some(Known::Flow(Box::new(known))), Some(permit));
                 StartedRun { run, is_known: false, driven: Some(driven) }
             }
             (Inserted::Created(run) | Inserted::Claimed(ClaimedRun { run, .. }), _) => started(run, false),
@@ -183,6 +185,7 @@ impl Flows {
             parent: start.parent.clone(),
             slots,
             dedupe: start.dedupe_key.clone().map(|key| (key, DEDUPE)),
+            conversation: None,
             records: start.records.clone(),
         })
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use store::runs::Claim;
 use tokio_util::sync::CancellationToken;
+use tool::RunKind;
 
 /// How long after the last claim it is looked for runs that have become due, unless somebody says so.
 const LOOK: Duration = Duration::from_millis(500);
@@ -40,7 +41,8 @@ impl Flows {
         };
         let work = async {
             tokio::join!(
-                self.claim_all(),
+                self.claim_all(RunKind::Flow),
+                self.claim_all(RunKind::Agent),
                 self.renew_all(),
                 self.hear_all(),
                 self.set_clock(),
@@ -67,42 +69,45 @@ impl Flows {
         }
     }
 
-    /// Claims runs that are due, as many as there is room for.
-    async fn claim_all(self: &Arc<Self>) {
+    /// Claims runs of a kind that are due, as many as there is room for.
+    async fn claim_all(self: &Arc<Self>, kind: RunKind) {
+        let of_kind = self.permits(kind);
         loop {
-            let Ok(permit) = self.permits.clone().acquire_owned().await else { return };
-            let more = self.permits.available_permits().min(BATCH - 1);
+            let Ok(permit) = of_kind.clone().acquire_owned().await else { return };
+            let more = of_kind.available_permits().min(BATCH - 1);
             let mut permits = vec![permit];
-            permits.extend((0..more).map_while(|_| self.permits.clone().try_acquire_owned().ok()));
+            permits.extend((0..more).map_while(|_| of_kind.clone().try_acquire_owned().ok()));
             let changed = self.store.runs().changed();
             let room = u32::try_from(permits.len()).unwrap_or(1);
-            let claimed =
-                match self.answered(self.store.runs().claim(room, self.options.runs_per_tenant)).await {
-                    Ok(claimed) => claimed,
-                    Err(error) => {
-                        tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
-                        drop(permits);
-                        tokio::time::sleep(PAUSE).await;
-                        continue;
-                    }
-                };
+            let claimed = match self
+                .answered(self.store.runs().claim(kind, room, self.options.runs_per_tenant))
+                .await
+            {
+                Ok(claimed) => claimed,
+                Err(error) => {
+                    tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
+                    drop(permits);
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
             let has_more = claimed.len() == permits.len();
             for (claimed, permit) in claimed.into_iter().zip(&mut permits.drain(..)) {
-                drop(self.take_up(claimed, None, permit));
+                drop(self.take_up(claimed, None, Some(permit)));
             }
             if !has_more {
-                self.until_due(changed).await;
+                self.until_due(kind, changed).await;
             }
         }
     }
 
     /// Waits until there may be something to claim: this process has made a run due, the time of one has come, or another
     /// process has left one behind. One cheap question now and then is all that an idle process asks.
-    async fn until_due(&self, changed: impl Future<Output = ()>) {
+    async fn until_due(&self, kind: RunKind, changed: impl Future<Output = ()>) {
         tokio::pin!(changed);
         let mut pause = LOOK;
         while tokio::time::timeout(pause, &mut changed).await.is_err() {
-            pause = match self.answered(self.store.runs().next_due()).await {
+            pause = match self.answered(self.store.runs().next_due(kind)).await {
                 Ok(Some(due_in)) if due_in.is_zero() => return,
                 Ok(due_in) => due_in.unwrap_or(IDLE).min(IDLE),
                 // Whoever claims next says what is wrong.

@@ -68,7 +68,7 @@ impl From<Conversation> for ConversationView {
 
 impl From<Turn> for TurnView {
     fn from(turn: Turn) -> Self {
-        let Turn { run, at, prompt, answer } = turn;
+        let Turn { run, at, prompt, answer, .. } = turn;
         Self { run: run.into(), at: time::show(at), prompt, answer }
     }
 }

@@ -5,13 +5,14 @@ mod turns;
 pub(crate) use turns::turn_place;
 pub use turns::{NewTurn, Turn};
 
+use crate::database::Write;
 use crate::error::check_text;
 use crate::page::List;
 use crate::{Error, ErrorKind, Page, PageRequest, Result, Store, leases, row};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use std::time::Duration;
-use tool::{TenantId, new_id};
+use tool::TenantId;
 
 /// As many as a caller may have at once.
 const MOST_PER_CALLER: i64 = 1_000;
@@ -41,6 +42,21 @@ pub struct Conversation {
     pub turns: i64,
 }
 
+/// A conversation to be.
+#[derive(Debug, Clone)]
+pub struct NewConversation {
+    /// What it will be known by.
+    pub id: String,
+    /// With which agent.
+    pub agent: String,
+    /// Whose it is, as kind and id.
+    pub caller: String,
+    /// The same for people.
+    pub caller_name: String,
+    /// It is gone after this unless something is said.
+    pub time: Duration,
+}
+
 /// Which conversations; what is `None` does not matter.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationFilter {
@@ -55,44 +71,11 @@ pub struct ConversationFilter {
 pub struct Conversations<'a>(pub(crate) &'a Store);
 
 impl Conversations<'_> {
-    /// Begins one, which is gone after `time` unless something is said.
-    pub async fn create(
-        self,
-        tenant: &TenantId,
-        agent: &str,
-        caller: &str,
-        caller_name: &str,
-        time: Duration,
-    ) -> Result<String> {
-        check_text("agent", agent)?;
-        let id: String = new_id();
+    /// Begins one, which is gone after its time unless something is said.
+    pub async fn create(self, tenant: &TenantId, new: &NewConversation) -> Result<()> {
         let mut write = self.0.write().await?;
-        let now = leases::now(write.backend());
-        let count = format!(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM conversations WHERE tenant = $1 AND caller = $2 AND expires_at > {now}
-             LIMIT {MOST_PER_CALLER}) AS live"
-        );
-        let count = sqlx::query(AssertSqlSafe(count)).bind(tenant.as_str()).bind(caller);
-        let count: i64 = count.fetch_one(write.connection()).await?.try_get(0)?;
-        if count >= MOST_PER_CALLER {
-            let message = format!("a caller has at most {MOST_PER_CALLER} conversations; delete some first");
-            return Err(Error::new(ErrorKind::Conflict, message));
-        }
-        let sql = format!(
-            "INSERT INTO conversations (tenant, id, agent, caller, caller_name, created_at, updated_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, {now}, {now}, {now} + $6)"
-        );
-        sqlx::query(AssertSqlSafe(sql))
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(agent)
-            .bind(caller)
-            .bind(row::clean(caller_name))
-            .bind(leases::milliseconds(time))
-            .execute(write.connection())
-            .await?;
-        write.commit().await?;
-        Ok(id)
+        begin(&mut write, tenant, new).await?;
+        write.commit().await
     }
 
     /// The conversation, unless its time is over.
@@ -164,6 +147,36 @@ impl Conversations<'_> {
             }
         }
     }
+}
+
+/// Begins a conversation with whatever else is written at the same time.
+pub(crate) async fn begin(write: &mut Write, tenant: &TenantId, new: &NewConversation) -> Result<()> {
+    check_text("agent", &new.agent)?;
+    let now = leases::now(write.backend());
+    let count = format!(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM conversations WHERE tenant = $1 AND caller = $2 AND expires_at > {now}
+         LIMIT {MOST_PER_CALLER}) AS live"
+    );
+    let count = sqlx::query(AssertSqlSafe(count)).bind(tenant.as_str()).bind(new.caller.as_str());
+    let count: i64 = count.fetch_one(write.connection()).await?.try_get(0)?;
+    if count >= MOST_PER_CALLER {
+        let message = format!("a caller has at most {MOST_PER_CALLER} conversations; delete some first");
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    let sql = format!(
+        "INSERT INTO conversations (tenant, id, agent, caller, caller_name, created_at, updated_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, {now}, {now}, {now} + $6)"
+    );
+    sqlx::query(AssertSqlSafe(sql))
+        .bind(tenant.as_str())
+        .bind(new.id.as_str())
+        .bind(new.agent.as_str())
+        .bind(new.caller.as_str())
+        .bind(row::clean(&new.caller_name))
+        .bind(leases::milliseconds(new.time))
+        .execute(write.connection())
+        .await?;
+    Ok(())
 }
 
 fn missing() -> Error {

@@ -20,6 +20,8 @@ pub struct NewTurn {
     pub prompt: String,
     /// What was answered.
     pub answer: String,
+    /// Something that is not trusted was read for it, or before it.
+    pub is_untrusted: bool,
 }
 
 /// A turn.
@@ -33,6 +35,8 @@ pub struct Turn {
     pub prompt: String,
     /// What was answered.
     pub answer: String,
+    /// Something that is not trusted was read for it, or before it.
+    pub is_untrusted: bool,
 }
 
 /// What is sealed of a turn.
@@ -40,6 +44,13 @@ pub struct Turn {
 struct Said {
     prompt: String,
     answer: String,
+    /// Of what was said before this was written down nobody knows.
+    #[serde(default = "yes")]
+    is_untrusted: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Of one turn.
@@ -74,7 +85,8 @@ impl Conversations<'_> {
         let last = last.bind(tenant.as_str()).bind(id).fetch_one(write.connection()).await?;
         let number = row::integer(&last, "last")? + 1;
         let key_id = meta::sealing_key(self.0, &mut write).await?;
-        let said = row::to_json(&Said { prompt: turn.prompt.clone(), answer: turn.answer.clone() })?;
+        let NewTurn { prompt, answer, is_untrusted, .. } = turn.clone();
+        let said = row::to_json(&Said { prompt, answer, is_untrusted })?;
         let sealed = self.0.vault().seal(&key_id, &turn_place(tenant.as_str(), id, number), &said)?;
         let sql = format!(
             "INSERT INTO conversation_turns (tenant, conversation, number, run, at, bytes, said)
@@ -103,21 +115,22 @@ impl Conversations<'_> {
         write.commit().await
     }
 
-    /// The last turns that have no more than `bytes` together, in their order, and how many before them are left out.
+    /// The last turns that have no more than `bytes` together, in their order, and how many before them are left out, those
+    /// that are kept no more among them.
     pub async fn turns(self, tenant: &TenantId, id: &str, bytes: usize) -> Result<(Vec<Turn>, usize)> {
         let sizes = sqlx::query(
             "SELECT number, bytes FROM conversation_turns WHERE tenant = $1 AND conversation = $2
              ORDER BY number DESC LIMIT $3",
         );
         let sizes = sizes.bind(tenant.as_str()).bind(id).bind(MOST).fetch_all(self.0.pool()).await?;
-        let (mut left, mut first, mut fitting) = (i64::try_from(bytes).unwrap_or(i64::MAX), i64::MAX, 0);
+        let (mut left, mut first) = (i64::try_from(bytes).unwrap_or(i64::MAX), i64::MAX);
+        let last = sizes.first().map_or(Ok(0), |size| row::integer(size, "number"))?;
         for size in &sizes {
             left -= row::integer(size, "bytes")?;
             if left < 0 {
                 break;
             }
             first = row::integer(size, "number")?;
-            fitting += 1;
         }
         let rows = sqlx::query(
             "SELECT number, run, at, said FROM conversation_turns WHERE tenant = $1 AND conversation = $2 AND number >= $3
@@ -125,14 +138,16 @@ impl Conversations<'_> {
         );
         let rows = rows.bind(tenant.as_str()).bind(id).bind(first).fetch_all(self.0.pool()).await?;
         let turns: Result<Vec<_>> = rows.iter().map(|row| self.opened(tenant, id, row)).collect();
-        Ok((turns?, sizes.len() - fitting))
+        // Turns are numbered from 1, without a gap.
+        Ok((turns?, usize::try_from(last.min(first - 1)).unwrap_or(0)))
     }
 
     fn opened(self, tenant: &TenantId, id: &str, row: &AnyRow) -> Result<Turn> {
         let place = turn_place(tenant.as_str(), id, row::integer(row, "number")?);
         let said = self.0.vault().open(&place, &row::text(row, "said")?)?;
-        let Said { prompt, answer } = serde_json::from_str(&said).map_err(|_| row::undecodable("said"))?;
-        Ok(Turn { run: row::parsed(row, "run")?, at: row::integer(row, "at")?, prompt, answer })
+        let said = serde_json::from_str(&said).map_err(|_| row::undecodable("said"))?;
+        let Said { prompt, answer, is_untrusted } = said;
+        Ok(Turn { run: row::parsed(row, "run")?, at: row::integer(row, "at")?, prompt, answer, is_untrusted })
     }
 
     /// The conversation of this caller with that agent.

@@ -14,8 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tool::Secret;
-use tool::TenantId;
+use tool::{RunKind, Secret, TenantId};
 
 /// Which database, and how patient to be with it.
 #[derive(Debug, Clone)]
@@ -68,8 +67,8 @@ struct Inner {
     changed: Notify,
     tables_changed: Notify,
     runs_changed: Notify,
-    /// Whose runs were claimed last.
-    runs_turn: Mutex<Option<TenantId>>,
+    /// Whose runs were claimed last, of flows and of agents.
+    runs_turns: [Mutex<Option<TenantId>>; 2],
     /// A write was not completed, for whatever reason: the next look at the database is to write, too.
     is_suspect: AtomicBool,
     /// With SQLite, what says that the database is in use; with PostgreSQL each connection does.
@@ -119,7 +118,7 @@ impl Store {
             changed,
             tables_changed,
             runs_changed,
-            runs_turn: Mutex::new(None),
+            runs_turns: Default::default(),
             is_suspect,
             occupied,
         };
@@ -190,9 +189,13 @@ impl Store {
         &self.0.runs_changed
     }
 
-    /// The tenant that had its turn last when runs were claimed.
-    pub(crate) fn runs_turn(&self) -> &Mutex<Option<TenantId>> {
-        &self.0.runs_turn
+    /// The tenant that had its turn last when runs of this kind were claimed.
+    pub(crate) fn runs_turn(&self, kind: RunKind) -> &Mutex<Option<TenantId>> {
+        let [flows, agents] = &self.0.runs_turns;
+        match kind {
+            RunKind::Flow => flows,
+            RunKind::Agent => agents,
+        }
     }
 }
 

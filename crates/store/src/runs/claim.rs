@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Duration;
-use tool::{RunId, TenantId};
+use tool::{RunId, RunKind, TenantId};
 
 /// How long a claim holds if it is not renewed.
 const LEASE: Duration = Duration::from_secs(15);
@@ -37,18 +37,18 @@ pub struct ClaimedRun {
 }
 
 impl Runs<'_> {
-    /// Claims up to `limit` runs that are due, of all tenants by turns, so that nobody waits behind another's queue. No
-    /// tenant has more than `tenant_limit` under way, in all processes together. Platform-wide.
-    pub async fn claim(self, limit: u32, tenant_limit: u32) -> Result<Vec<ClaimedRun>> {
+    /// Claims up to `limit` runs of a kind that are due, of all tenants by turns, so that nobody waits behind another's
+    /// queue. No tenant has more than `tenant_limit` of the kind under way, in all processes together. Platform-wide.
+    pub async fn claim(self, kind: RunKind, limit: u32, tenant_limit: u32) -> Result<Vec<ClaimedRun>> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut tenants = self.due_tenants().await?;
+        let mut tenants = self.due_tenants(kind).await?;
         let mut claimed = Vec::new();
         while claimed.len() < limit && !tenants.is_empty() {
             let free = limit - claimed.len();
             let next: Vec<_> = tenants.drain(..free.min(tenants.len())).collect();
             let last = next.last().cloned();
-            claimed.extend(self.claim_of(next, free, tenant_limit).await?);
-            *self.0.runs_turn().lock().unwrap_or_else(PoisonError::into_inner) = last;
+            claimed.extend(self.claim_of(kind, next, free, tenant_limit).await?);
+            *self.0.runs_turn(kind).lock().unwrap_or_else(PoisonError::into_inner) = last;
         }
         Ok(claimed)
     }
@@ -56,6 +56,7 @@ impl Runs<'_> {
     /// Claims runs of these tenants, of each about as many. Their rows are locked in one order, whose turn it may be.
     async fn claim_of(
         self,
+        kind: RunKind,
         mut tenants: Vec<TenantId>,
         mut free: usize,
         tenant_limit: u32,
@@ -65,7 +66,8 @@ impl Runs<'_> {
         let mut write = self.0.write().await?;
         while let Some(tenant) = tenants.pop_front().filter(|_| free > 0) {
             let share = (free / (tenants.len() + 1)).max(1);
-            let taken = take(self.0, &mut write, &tenant, share, tenant_limit, None).await?;
+            let which = Which { kind, share, only: None };
+            let taken = take(self.0, &mut write, &tenant, which, tenant_limit).await?;
             if taken.len() == share {
                 tenants.push_back(tenant);
             }
@@ -116,15 +118,16 @@ impl Runs<'_> {
         Ok(done.rows_affected())
     }
 
-    /// How long until a run is due, zero for one that is; `None` where none will be. Platform-wide.
-    pub async fn next_due(self) -> Result<Option<Duration>> {
+    /// How long until a run of this kind is due, zero for one that is; `None` where none will be. Platform-wide.
+    pub async fn next_due(self, kind: RunKind) -> Result<Option<Duration>> {
         let now = leases::now(self.0.backend());
-        let is_due = is_due(now);
+        let (is_due, of_kind) = (is_due(kind, now), of(kind));
         let sql = format!(
-            "{TENANTS}
+            "{tenants}
              SELECT MIN(CASE WHEN {is_due} THEN 0 ELSE (SELECT MIN(r.due_at) FROM runs r
-                 WHERE r.tenant = found.tenant AND r.due_at > {now}) - {now} END) AS due_in
-             FROM found WHERE {IS_ACTIVE}"
+                 WHERE r.tenant = found.tenant AND r.due_at > {now} AND r.{of_kind}) - {now} END) AS due_in
+             FROM found WHERE {IS_ACTIVE}",
+            tenants = tenants(kind),
         );
         let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(self.0.pool()).await?;
         let due_in = row::optional_integer(&row, "due_in")?;
@@ -132,14 +135,14 @@ impl Runs<'_> {
     }
 
     /// The tenants that have runs which are due, beginning behind the one that had its turn last.
-    async fn due_tenants(self) -> Result<VecDeque<TenantId>> {
-        let is_due = is_due(leases::now(self.0.backend()));
+    async fn due_tenants(self, kind: RunKind) -> Result<VecDeque<TenantId>> {
+        let (tenants, is_due) = (tenants(kind), is_due(kind, leases::now(self.0.backend())));
         let sql =
-            format!("{TENANTS} SELECT tenant FROM found WHERE {is_due} AND {IS_ACTIVE} ORDER BY tenant");
+            format!("{tenants} SELECT tenant FROM found WHERE {is_due} AND {IS_ACTIVE} ORDER BY tenant");
         let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(self.0.pool()).await?;
         let mut tenants =
             rows.iter().map(|row| row::parsed(row, "tenant")).collect::<Result<VecDeque<TenantId>>>()?;
-        let last = self.0.runs_turn().lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.0.runs_turn(kind).lock().unwrap_or_else(PoisonError::into_inner).clone();
         let passed =
             tenants.iter().filter(|tenant| last.as_ref().is_some_and(|last| *tenant <= last)).count();
         tenants.rotate_left(passed);
@@ -147,36 +150,60 @@ impl Runs<'_> {
     }
 }
 
+/// Whether a run is of this kind, in the words of the indexes of what is due.
+const fn of(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::Flow => "agent IS NULL",
+        RunKind::Agent => "agent IS NOT NULL",
+    }
+}
+
 /// Tenants that have runs which are or will be due: steps from tenant to tenant through the index, whatever the number of
 /// runs. The last row is none.
-const TENANTS: &str = "WITH RECURSIVE found (tenant) AS (
-     SELECT MIN(tenant) FROM runs WHERE due_at IS NOT NULL
-     UNION ALL
-     SELECT (SELECT MIN(r.tenant) FROM runs r WHERE r.tenant > found.tenant AND r.due_at IS NOT NULL)
-     FROM found WHERE found.tenant IS NOT NULL)";
+fn tenants(kind: RunKind) -> String {
+    let of_kind = of(kind);
+    format!(
+        "WITH RECURSIVE found (tenant) AS (
+             SELECT MIN(tenant) FROM runs WHERE due_at IS NOT NULL AND {of_kind}
+             UNION ALL
+             SELECT (SELECT MIN(r.tenant) FROM runs r
+                 WHERE r.tenant > found.tenant AND r.due_at IS NOT NULL AND r.{of_kind})
+             FROM found WHERE found.tenant IS NOT NULL)"
+    )
+}
 
 /// The runs of a tenant that is switched off wait until it is on again.
 const IS_ACTIVE: &str = "EXISTS (SELECT 1 FROM tenants o WHERE o.id = found.tenant AND o.status = 'active')";
 
 /// The tenant that was found has a run that is due and in nobody's hands.
-fn is_due(now: &str) -> String {
+fn is_due(kind: RunKind, now: &str) -> String {
+    let of_kind = of(kind);
     format!(
-        "EXISTS (SELECT 1 FROM runs r WHERE r.tenant = found.tenant AND r.due_at <= {now} AND r.leased_until <= {now})"
+        "EXISTS (SELECT 1 FROM runs r WHERE r.tenant = found.tenant AND r.due_at <= {now} AND r.leased_until <= {now}
+             AND r.{of_kind})"
     )
 }
 
-/// Claims up to `share` due runs of the tenant, the longest due first, or only the one named.
+/// Which due runs of a tenant are claimed: up to `share` of a kind, the longest due first, or only the one named.
+#[derive(Clone, Copy)]
+pub(crate) struct Which<'a> {
+    pub(crate) kind: RunKind,
+    pub(crate) share: usize,
+    pub(crate) only: Option<&'a RunId>,
+}
+
+/// Claims them, as long as the tenant has fewer of their kind under way than it may.
 pub(crate) async fn take(
     store: &Store,
     write: &mut Write,
     tenant: &TenantId,
-    share: usize,
+    which: Which<'_>,
     tenant_limit: u32,
-    only: Option<&RunId>,
 ) -> Result<Vec<ClaimedRun>> {
+    let Which { kind, share, only } = which;
     // Nobody else counts the tenant's runs meanwhile.
     slots::lock(write, tenant, slots::WHOLE_TENANT, None).await?;
-    let free = i64::from(tenant_limit) - count_held(write, tenant).await?;
+    let free = i64::from(tenant_limit) - count_held(write, tenant, kind).await?;
     let share = i64::try_from(share).unwrap_or(i64::MAX).min(free);
     if share <= 0 {
         return Ok(Vec::new());
@@ -186,11 +213,11 @@ pub(crate) async fn take(
         Backend::Sqlite => "",
         Backend::Postgres => "FOR UPDATE SKIP LOCKED",
     };
-    let lease = leases::milliseconds(LEASE);
+    let (lease, of_kind) = (leases::milliseconds(LEASE), of(kind));
     let sql = format!(
         "WITH chosen AS MATERIALIZED (
              SELECT id FROM runs WHERE tenant = $1 AND due_at <= {now} AND leased_until <= {now}
-                 AND ($4 IS NULL OR id = $4)
+                 AND {of_kind} AND ($4 IS NULL OR id = $4)
              ORDER BY due_at, id LIMIT $3 {skip})
          UPDATE runs SET owner = $2, epoch = epoch + 1, leased_until = {now} + {lease},
              started_at = COALESCE(started_at, {now}),
@@ -207,11 +234,12 @@ pub(crate) async fn take(
     rows.iter().map(|row| Ok(ClaimedRun { run: decode(row)?, claim: claim_of(row)? })).collect()
 }
 
-/// How many runs of the tenant some process works on.
-async fn count_held(write: &mut Write, tenant: &TenantId) -> Result<i64> {
+/// How many runs of this kind some process works on for the tenant.
+async fn count_held(write: &mut Write, tenant: &TenantId, kind: RunKind) -> Result<i64> {
+    let (now, of_kind) = (leases::now(write.backend()), of(kind));
     let sql = format!(
-        "SELECT COUNT(*) AS held FROM runs WHERE tenant = $1 AND owner IS NOT NULL AND leased_until > {}",
-        leases::now(write.backend())
+        "SELECT COUNT(*) AS held FROM runs
+         WHERE tenant = $1 AND owner IS NOT NULL AND leased_until > {now} AND {of_kind}"
     );
     let row = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).fetch_one(write.connection()).await?;
     row::integer(&row, "held")

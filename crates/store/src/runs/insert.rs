@@ -1,14 +1,16 @@
 //! New runs: committed means accepted.
 
+use crate::conversations::{self, NewConversation};
 use crate::database::{Backend, Write};
 use crate::error::check_text;
+use crate::runs::claim::Which;
 use crate::runs::journal::{self, Line, NewRecord};
 use crate::runs::replace::{Cancellation, make_room};
 use crate::runs::{ClaimedRun, Parent, Run, Runs, State, claim, row as run_row, slots};
 use crate::{Error, ErrorKind, Result, Status, leases, meta, row};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
-use tool::{RunId, TenantId};
+use tool::{RunId, RunKind, TenantId};
 
 /// A run to be. The caller has checked its inputs.
 #[derive(Clone)]
@@ -37,6 +39,8 @@ pub struct NewRun {
     pub slots: Option<Slots>,
     /// What tells it from other runs of the flow, and for how long.
     pub dedupe: Option<(String, Duration)>,
+    /// The conversation that begins with it, and is not there without it.
+    pub conversation: Option<NewConversation>,
     /// What has happened already, of a run that repeats a part of another one.
     pub records: Vec<NewRecord>,
 }
@@ -136,9 +140,16 @@ impl Runs<'_> {
         if !enter_group(&mut write, tenant, new).await? {
             return Ok(Inserted::Refused(Refusal::NoSlot));
         }
+        if let Some(conversation) = &new.conversation {
+            conversations::begin(&mut write, tenant, conversation).await?;
+        }
         let claimed = match tenant_limit {
             0 => None,
-            limit => claim::take(self.0, &mut write, tenant, 1, limit, Some(&id)).await?.pop(),
+            limit => {
+                let kind = if new.agent.is_some() { RunKind::Agent } else { RunKind::Flow };
+                let which = Which { kind, share: 1, only: Some(&id) };
+                claim::take(self.0, &mut write, tenant, which, limit).await?.pop()
+            }
         };
         let run = self.read(write.connection(), tenant, &id).await?;
         write.commit().await?;

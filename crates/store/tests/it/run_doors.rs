@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{Commit, NewRun, NewWait, Overflow, Parent, RunFilter, State, Then, WaitFilter};
 use store::{ErrorKind, PageRequest};
-use tool::RunId;
+use tool::{RunId, RunKind};
 
 on_both! {
     says_how_long_until_a_run_is_due
@@ -27,12 +27,12 @@ async fn a_parked_run_is_due_at_its_timer_or_when_told(db: Arc<Backend>) {
     let now = store.runs().now().await.unwrap();
     let claim = claimed(&store, &new_run()).await;
     writer.commit(&claim, parked(Some(now + 400), 0)).await.unwrap();
-    assert!(store.runs().claim(1, MANY).await.unwrap().is_empty());
+    assert!(store.runs().claim(RunKind::Flow, 1, MANY).await.unwrap().is_empty());
     assert_eq!(state(&store, &claim.run).await, State::Waiting);
     tokio::time::sleep(Duration::from_millis(500)).await;
     let claim = claim_one(&store).await.claim;
     writer.commit(&claim, parked(None, 0)).await.unwrap();
-    assert!(store.runs().claim(1, MANY).await.unwrap().is_empty());
+    assert!(store.runs().claim(RunKind::Flow, 1, MANY).await.unwrap().is_empty());
     let told = store.runs().changed();
     tokio::pin!(told);
     assert!(futures::poll!(&mut told).is_pending());
@@ -114,7 +114,7 @@ async fn a_child_tells_its_parent_and_goes_with_it(db: Arc<Backend>) {
     let told = vec![(parent.run.clone(), record("child_ended"))];
     writer.commit(&child, Commit { told, ..ended(State::Succeeded) }).await.unwrap();
     assert_eq!(store.runs().news(&acme(), &parent.run, 0).await.unwrap().len(), 1);
-    let held = store.runs().claim(10, MANY).await.unwrap();
+    let held = store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap();
     let [parent, running] =
         [&parent.run, &queued.id].map(|id| held.iter().find(|run| run.run.id == *id).unwrap());
     assert_eq!(running.run.parent, of("b"));
@@ -163,7 +163,10 @@ async fn tries_a_failed_run_again(db: Arc<Backend>) {
     end(&writer, &claim, State::Failed).await;
     let busy = claimed(&store, &slots(1, Overflow::Queue)).await;
     assert_eq!(retry().await.unwrap().state, State::Queued);
-    assert!(store.runs().claim(1, MANY).await.unwrap().is_empty(), "it needs a slot as any other");
+    assert!(
+        store.runs().claim(RunKind::Flow, 1, MANY).await.unwrap().is_empty(),
+        "it needs a slot as any other"
+    );
     end(&writer, &busy, State::Succeeded).await;
     let again = claim_one(&store).await;
     assert_eq!((again.run.id, again.run.ended_at, again.claim.epoch), (claim.run.clone(), None, 2));
@@ -175,17 +178,17 @@ async fn tries_a_failed_run_again(db: Arc<Backend>) {
 async fn says_how_long_until_a_run_is_due(db: Arc<Backend>) {
     let store = open(&db).await;
     let (runs, writer) = (store.runs(), store.runs().writer());
-    assert_eq!(runs.next_due().await.unwrap(), None);
+    assert_eq!(runs.next_due(RunKind::Flow).await.unwrap(), None);
     let claim = claimed(&store, &new_run()).await;
-    assert_eq!(runs.next_due().await.unwrap(), None, "somebody works on it");
+    assert_eq!(runs.next_due(RunKind::Flow).await.unwrap(), None, "somebody works on it");
     let now = runs.now().await.unwrap();
     writer.commit(&claim, parked(Some(now + 60_000), 0)).await.unwrap();
-    let first = runs.next_due().await.unwrap().unwrap();
+    let first = runs.next_due(RunKind::Flow).await.unwrap().unwrap();
     assert!((50..=60).contains(&first.as_secs()), "{first:?}");
     start(&store, &other(), &new_run()).await;
-    assert_eq!(runs.next_due().await.unwrap(), Some(Duration::ZERO));
+    assert_eq!(runs.next_due(RunKind::Flow).await.unwrap(), Some(Duration::ZERO));
     let claim = claim_one(&store).await.claim;
     writer.commit(&claim, parked(Some(now + 30_000), 0)).await.unwrap();
-    let second = runs.next_due().await.unwrap().unwrap();
+    let second = runs.next_due(RunKind::Flow).await.unwrap().unwrap();
     assert!((20..=30).contains(&second.as_secs()), "{second:?}");
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use store::runs::{Inserted, NewRun, Overflow, Refusal, Retention, RunFilter, State};
 use store::{PageRequest, Store};
 use tokio::task::JoinSet;
+use tool::RunKind;
 
 on_both! {
     a_queue_of_ten_thousand_hides_nobody_else
@@ -18,6 +19,7 @@ on_both! {
     gives_a_freed_slot_to_the_next_and_refuses_on_request
     a_run_that_is_tried_again_has_a_slot_though_its_group_was_forgotten
     a_tenant_has_no_more_under_way_than_it_may
+    agents_that_are_under_way_leave_room_for_flows
     a_new_run_replaces_no_more_than_it_must
     replacing_at_the_same_time_leaves_one
 }
@@ -26,16 +28,19 @@ on_both! {
 async fn a_queue_of_ten_thousand_hides_nobody_else(db: Arc<Backend>) {
     let store = open(&db).await;
     queue_many(&db, 10_000).await;
-    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 10);
+    assert_eq!(store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap().len(), 10);
     start(&store, &other(), &new_run()).await;
-    let two =
-        [store.runs().claim(1, MANY).await.unwrap(), store.runs().claim(1, MANY).await.unwrap()].concat();
+    let two = [
+        store.runs().claim(RunKind::Flow, 1, MANY).await.unwrap(),
+        store.runs().claim(RunKind::Flow, 1, MANY).await.unwrap(),
+    ]
+    .concat();
     assert_eq!(two.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
     start(&store, &other(), &new_run()).await;
     // Nor does one that has all it may.
-    assert_eq!(store.runs().claim(1, 5).await.unwrap().len(), 1);
+    assert_eq!(store.runs().claim(RunKind::Flow, 1, 5).await.unwrap().len(), 1);
     start(&store, &other(), &new_run()).await;
-    let together = store.runs().claim(10, MANY).await.unwrap();
+    let together = store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap();
     assert_eq!(together.len(), 10);
     assert_eq!(together.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
 }
@@ -73,7 +78,7 @@ async fn a_thousand_starts_never_exceed_their_slots(db: Arc<Backend>) {
 async fn work_off(store: &Store) -> usize {
     let (writer, mut done) = (store.runs().writer(), 0);
     loop {
-        let claimed = store.runs().claim(10, MANY).await.unwrap();
+        let claimed = store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap();
         let filter = RunFilter { state: Some(State::Running), ..RunFilter::default() };
         let running = store.runs().list(&acme(), &filter, PageRequest::default()).await.unwrap().total;
         assert!(running <= 5, "{running} at once");
@@ -104,13 +109,13 @@ async fn gives_a_freed_slot_to_the_next_and_refuses_on_request(db: Arc<Backend>)
     let waiting =
         store.runs().insert_and_claim(&acme(), &slots(1, Overflow::Queue), MANY, MANY).await.unwrap();
     assert!(matches!(waiting, Inserted::Created(_)), "a run without a slot is not claimed");
-    let claimed = store.runs().claim(10, MANY).await.unwrap();
+    let claimed = store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap();
     assert_eq!(claimed.iter().map(|run| &run.run.id).collect::<Vec<_>>(), [&first.id]);
     // A wait does not free it.
     assert!(writer.commit(&claimed[0].claim, parked(None, 0)).await.unwrap().is_given_back);
-    assert!(store.runs().claim(10, MANY).await.unwrap().is_empty());
+    assert!(store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap().is_empty());
     store.runs().tell(&acme(), &second.id, &record("signal")).await.unwrap();
-    assert!(store.runs().claim(10, MANY).await.unwrap().is_empty(), "a signal is no slot");
+    assert!(store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap().is_empty(), "a signal is no slot");
     store.runs().tell(&acme(), &first.id, &record("signal")).await.unwrap();
     let again = claim_one(&store).await;
     assert_eq!((&again.run.id, again.claim.epoch), (&first.id, 2));
@@ -118,7 +123,7 @@ async fn gives_a_freed_slot_to_the_next_and_refuses_on_request(db: Arc<Backend>)
     assert_eq!(claim_one(&store).await.run.id, second.id);
     // A higher limit lets those in that wait.
     start(&store, &acme(), &slots(3, Overflow::Queue)).await;
-    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 2);
+    assert_eq!(store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap().len(), 2);
 }
 
 /// FL-24, AG-15: groups that nobody is in are forgotten; whoever is tried again later begins nevertheless.
@@ -139,7 +144,7 @@ async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {
         start(&stores[0], &acme(), &new_run()).await;
     }
     let runs = stores.each_ref().map(|store| store.runs());
-    let (one, two) = tokio::join!(runs[0].claim(10, 4), runs[1].claim(10, 4));
+    let (one, two) = tokio::join!(runs[0].claim(RunKind::Flow, 10, 4), runs[1].claim(RunKind::Flow, 10, 4));
     let mut held = [one.unwrap(), two.unwrap()].concat();
     assert_eq!(held.len(), 4);
     let at_once = runs[0].insert_and_claim(&acme(), &new_run(), MANY, 4).await.unwrap();
@@ -147,7 +152,25 @@ async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {
     let owner =
         if runs[0].renew(std::slice::from_ref(&held[0].claim)).await.unwrap().len() == 1 { 0 } else { 1 };
     end(&runs[owner].writer(), &held.remove(0).claim, State::Succeeded).await;
-    assert_eq!(runs[0].claim(10, 4).await.unwrap().len(), 1);
+    assert_eq!(runs[0].claim(RunKind::Flow, 10, 4).await.unwrap().len(), 1);
+}
+
+/// FL-25, AG-15: runs of flows and of agents are counted, found and claimed apart.
+async fn agents_that_are_under_way_leave_room_for_flows(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let agent = NewRun { agent: Some("a".into()), flow: "agent://a".into(), version: None, ..new_run() };
+    for _ in 0..3 {
+        start(&store, &acme(), &agent).await;
+    }
+    let runs = store.runs();
+    assert_eq!(runs.next_due(RunKind::Flow).await.unwrap(), None);
+    assert!(runs.claim(RunKind::Flow, 10, 2).await.unwrap().is_empty());
+    assert_eq!(runs.claim(RunKind::Agent, 10, 2).await.unwrap().len(), 2);
+    assert_eq!(runs.next_due(RunKind::Agent).await.unwrap(), Some(Duration::ZERO));
+    let flow = runs.insert_and_claim(&acme(), &new_run(), MANY, 2).await.unwrap();
+    assert!(matches!(flow, Inserted::Claimed(_)), "{flow:?}");
+    let waiting = runs.insert_and_claim(&acme(), &agent, MANY, 2).await.unwrap();
+    assert!(matches!(waiting, Inserted::Created(_)), "{waiting:?}");
 }
 
 /// FL-24: with free slots nobody is replaced; without, the oldest is, and only it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use store::runs::{Commit, NewRecord, NewWait, Then};
 use store::{ErrorKind, Store};
 use tokio::task::JoinSet;
+use tool::RunKind;
 
 on_both! {
     two_processes_share_the_work
@@ -33,7 +34,7 @@ async fn two_processes_share_the_work(db: Arc<Backend>) {
         tasks.spawn(async move {
             let mut mine = Vec::new();
             while mine.len() < 60 {
-                let claimed = store.runs().claim(5, MANY).await.unwrap();
+                let claimed = store.runs().claim(RunKind::Flow, 5, MANY).await.unwrap();
                 if claimed.is_empty() {
                     break;
                 }
@@ -63,7 +64,7 @@ async fn claims_for_many_tenants_never_wait_for_each_other(db: Arc<Backend>) {
         tasks.spawn(async move {
             let mut count = 0;
             loop {
-                match store.runs().claim(number + 2, MANY).await.unwrap().len() {
+                match store.runs().claim(RunKind::Flow, number + 2, MANY).await.unwrap().len() {
                     0 => return count,
                     claimed => count += claimed,
                 }
@@ -77,7 +78,7 @@ async fn refuses_what_a_late_owner_writes(db: Arc<Backend>) {
     let (stopped, other) = (open(&db).await, db.open().await);
     start(&stopped, &acme(), &new_run()).await;
     let lost = claim_one(&stopped).await.claim;
-    assert!(other.runs().claim(1, MANY).await.unwrap().is_empty());
+    assert!(other.runs().claim(RunKind::Flow, 1, MANY).await.unwrap().is_empty());
     fall_silent(&db).await;
     let taken = claim_one(&other).await.claim;
     assert_eq!(taken.epoch, lost.epoch + 1);
@@ -105,7 +106,7 @@ async fn takes_runs_at_once_from_a_process_that_is_known_to_be_gone(db: Arc<Back
     let lost = claim_one(&killed).await.claim;
     let kept = claim_one(&other).await.claim;
     let next = db.open().await;
-    assert!(next.runs().claim(10, MANY).await.unwrap().is_empty());
+    assert!(next.runs().claim(RunKind::Flow, 10, MANY).await.unwrap().is_empty());
     assert_eq!(next.runs().disown(killed.runs().owner()).await.unwrap(), 1);
     let taken = claim_one(&next).await.claim;
     assert_eq!((&taken.run, taken.epoch), (&lost.run, lost.epoch + 1));
@@ -120,10 +121,12 @@ async fn a_process_that_renews_keeps_its_runs(db: Arc<Backend>) {
     for _ in 0..450 {
         start(&one, &acme(), &new_run()).await;
     }
-    claims.extend(one.runs().claim(450, MANY).await.unwrap().into_iter().map(|claimed| claimed.claim));
+    claims.extend(
+        one.runs().claim(RunKind::Flow, 450, MANY).await.unwrap().into_iter().map(|claimed| claimed.claim),
+    );
     fall_silent(&db).await;
     assert_eq!(one.runs().renew(&claims).await.unwrap().len(), 450);
-    assert!(other.runs().claim(1, MANY).await.unwrap().is_empty());
+    assert!(other.runs().claim(RunKind::Flow, 1, MANY).await.unwrap().is_empty());
 }
 
 fn numbered(number: usize) -> NewRecord {

@@ -10,7 +10,7 @@ use store::runs::{
 };
 use store::{ErrorKind, PageRequest, Store};
 use tokio::task::JoinSet;
-use tool::{RunId, TenantId};
+use tool::{RunId, RunKind, TenantId};
 
 on_both! {
     keeps_what_a_run_is_given_and_gives
@@ -38,6 +38,7 @@ pub(crate) fn new_run() -> NewRun {
         parent: None,
         slots: None,
         dedupe: None,
+        conversation: None,
         records: Vec::new(),
     }
 }
@@ -94,7 +95,7 @@ pub(crate) async fn start(store: &Store, tenant: &TenantId, new: &NewRun) -> Run
 }
 
 pub(crate) async fn claim_one(store: &Store) -> ClaimedRun {
-    let [run] = <[_; 1]>::try_from(store.runs().claim(1, MANY).await.unwrap()).unwrap();
+    let [run] = <[_; 1]>::try_from(store.runs().claim(RunKind::Flow, 1, MANY).await.unwrap()).unwrap();
     run
 }
 
@@ -214,7 +215,11 @@ async fn accepts_no_run_beyond_the_queue_or_of_a_disabled_flow(db: Arc<Backend>)
     assert_eq!(store.runs().insert(&acme(), &unknown, MANY).await.unwrap_err().kind(), ErrorKind::NotFound);
     let alike = NewRun { flow: "agent://helper".into(), ..new_run() };
     assert_eq!(store.runs().insert(&acme(), &alike, MANY).await.unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 5, "what is accepted goes on");
+    assert_eq!(
+        store.runs().claim(RunKind::Flow, 10, MANY).await.unwrap().len(),
+        5,
+        "what is accepted goes on"
+    );
 }
 
 /// Ten thousand runs in one statement: each by itself is tested elsewhere.
@@ -295,5 +300,5 @@ async fn finds_no_run_of_another_tenant(db: Arc<Backend>) {
     assert!(runs.journal(&other(), &run.id, 0, 10).await.unwrap().is_empty());
     assert_eq!(runs.list(&other(), &RunFilter::default(), PageRequest::default()).await.unwrap().total, 0);
     store.tenants().delete(&acme()).await.unwrap();
-    assert!(runs.claim(1, MANY).await.unwrap().is_empty(), "runs go with their tenant");
+    assert!(runs.claim(RunKind::Flow, 1, MANY).await.unwrap().is_empty(), "runs go with their tenant");
 }

@@ -10,6 +10,7 @@ pub(super) use settings::GuardrailSettings;
 
 pub(super) use rule::Blocked;
 
+use super::settings::RunAs;
 use crate::shared::digits;
 use rule::Rule;
 use serde_json::{Map, Value};
@@ -56,10 +57,10 @@ pub(super) struct Guarding<'a> {
 }
 
 impl Guardrails {
-    pub(super) fn check(settings: &GuardrailSettings, problems: &mut Vec<Problem>) -> Self {
+    pub(super) fn check(settings: &GuardrailSettings, run_as: RunAs, problems: &mut Vec<Problem>) -> Self {
         let mut rules = |stage: &str, given: &[settings::RuleSettings]| {
             let check = |(at, rule): (usize, &settings::RuleSettings)| {
-                Rule::check(rule, &format!("guardrails.{stage}[{at}]"), problems)
+                Rule::check(rule, run_as, &format!("guardrails.{stage}[{at}]"), problems)
             };
             given.iter().enumerate().filter_map(check).collect()
         };

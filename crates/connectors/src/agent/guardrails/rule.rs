@@ -1,12 +1,13 @@
 //! One rule, compiled.
 
+use super::super::settings::{RunAs, with_rights_to};
 use super::links::without_strangers;
 use super::settings::{Action, Pii, RuleSettings};
 use super::{Guarding, Stage};
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 use tool::pii::{self, KEY, Named, PERSONAL};
-use tool::{Arguments, Outcome, Problem, Request, Step, Target, Uri};
+use tool::{Arguments, Outcome, Pattern, Problem, Request, Step, Target, Uri};
 
 /// The most a compiled expression may take.
 const MAX_REGEX_BYTES: usize = 1024 * 1024;
@@ -23,11 +24,17 @@ pub(super) enum Rule {
     Pattern(Regex, Action),
     Pii(Vec<Named>, Action),
     Links(Vec<String>, Action),
-    Tool(Uri),
+    /// Called on the strength of whoever the settings say, as the agent's own tools are.
+    Tool(Uri, RunAs),
 }
 
 impl Rule {
-    pub(super) fn check(given: &RuleSettings, path: &str, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(super) fn check(
+        given: &RuleSettings,
+        run_as: RunAs,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
         let mut refuse = |field: &str, code, message: String| {
             problems.push(Problem::new(format!("{path}{field}"), code, message));
             None
@@ -59,7 +66,7 @@ impl Rule {
                 Some(Self::Links(hosts, given.action.unwrap_or(Action::Redact)))
             }
             RuleSettings { tool, .. } => match tool.as_deref().unwrap_or_default().parse::<Uri>() {
-                Ok(uri) => Some(Self::Tool(uri)),
+                Ok(uri) => Some(Self::Tool(uri, run_as)),
                 Err(error) => refuse(".tool", "InvalidUri", error.to_string()),
             },
         }
@@ -69,7 +76,7 @@ impl Rule {
     pub(super) fn is_about_numbers(&self) -> bool {
         match self {
             Self::Pattern(..) | Self::Pii(..) => true,
-            Self::MaxChars(_) | Self::Links(..) | Self::Tool(_) => false,
+            Self::MaxChars(_) | Self::Links(..) | Self::Tool(..) => false,
         }
     }
 
@@ -110,7 +117,7 @@ impl Rule {
                 let (replaced, is_found) = without_strangers(&text, hosts);
                 judged(replaced, is_found, *action, "it has links to hosts that are not allowed")
             }
-            Self::Tool(uri) => ask(guarding, stage, uri, text).await,
+            Self::Tool(uri, run_as) => ask(guarding, stage, uri, *run_as, text).await,
         }
     }
 }
@@ -135,7 +142,13 @@ fn kind_of(pii: Pii) -> Named {
 }
 
 /// Lets a tool judge. One that fails, or does not say that the text may pass, blocks.
-async fn ask(guarding: &Guarding<'_>, stage: Stage, uri: &Uri, text: String) -> Result<String, Blocked> {
+async fn ask(
+    guarding: &Guarding<'_>,
+    stage: Stage,
+    uri: &Uri,
+    run_as: RunAs,
+    text: String,
+) -> Result<String, Blocked> {
     let failed = |why: &str| Blocked(format!("the guardrail {uri} {why}"));
     let tools = guarding.tools.ok_or_else(|| failed("cannot be called here"))?;
     let arguments = Map::from_iter([
@@ -144,7 +157,11 @@ async fn ask(guarding: &Guarding<'_>, stage: Stage, uri: &Uri, text: String) -> 
         ("agent".to_owned(), guarding.agent.into()),
     ]);
     let path = format!("{}.guardrail.{}", guarding.agent, stage.as_str());
-    let cx = guarding.cx.nested(Step { path: Some(path.into()), ..Step::default() });
+    let nested = guarding.cx.nested(Step { path: Some(path.into()), ..Step::default() });
+    let cx = match run_as {
+        RunAs::Caller => nested,
+        RunAs::Agent => with_rights_to(nested, vec![Pattern(uri.to_string())]),
+    };
     let request = Request::new(Target::Uri(uri.clone()), Arguments::from(arguments));
     let Ok(Outcome::Done(output)) = tools.call(&cx, request).await else { return Err(failed("failed")) };
     if output.is_error() {

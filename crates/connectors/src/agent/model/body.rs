@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use tool::{Error, Result};
 
 /// The fields of a request, in their order.
@@ -22,15 +23,34 @@ impl Body {
         Ok(())
     }
 
-    /// Lets the settings have the last word; `null` takes a field out.
+    /// Lets the settings have the last word, field by field; `null` takes one out. What says another `type` than ours is
+    /// another thing, and stands in its place.
     pub(super) fn merge(&mut self, extra: &Map<String, Value>) -> Result<()> {
         for (name, value) in extra {
-            match value {
-                Value::Null => self.0.retain(|(known, _)| known != name),
-                value => self.set(name, value)?,
+            match (value, self.part(name)) {
+                (Value::Null, _) => self.0.retain(|(known, _)| known != name),
+                (Value::Object(fields), Some(mut part)) if part.is_of_type(fields) => {
+                    part.merge(fields)?;
+                    let merged: Option<Box<RawValue>> = RawValue::from_string(part.to_text()).ok();
+                    self.set(name, &merged)?;
+                }
+                (value, _) => self.set(name, value)?,
             }
         }
         Ok(())
+    }
+
+    /// The fields of a field that is an object.
+    fn part(&self, name: &str) -> Option<Self> {
+        let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
+        let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
+        Some(Self(fields.into_iter().collect()))
+    }
+
+    fn is_of_type(&self, fields: &Map<String, Value>) -> bool {
+        let ours = self.0.iter().find(|(name, _)| name == "type");
+        let ours = ours.and_then(|(_, value)| serde_json::from_str::<Value>(value.get()).ok());
+        fields.get("type").is_none_or(|given| Some(given) == ours.as_ref())
     }
 
     /// The JSON text.
@@ -79,6 +99,24 @@ mod tests {
         body.set("model", &"m").unwrap();
         body.merge(json!({"max_tokens": null, "model": "n", "seed": 7}).as_object().unwrap()).unwrap();
         let expected = r#"{"schema":{"big":12345678901234567890123, "e":1e2},"model":"n","seed":7}"#;
+        assert_eq!(body.to_text(), expected);
+    }
+
+    /// AG-4
+    #[test]
+    fn a_part_of_the_settings_takes_nothing_else_out_of_its_object() {
+        let mut body = Body::default();
+        body.set("generationConfig", &json!({ "maxOutputTokens": 4096, "temperature": 0.5 })).unwrap();
+        body.set("format", &json!({ "type": "json_schema", "json_schema": {} })).unwrap();
+        let raw: &RawValue = serde_json::from_str("{\"n\":1.10}").unwrap();
+        body.set("kept", &raw).unwrap();
+        let extra = json!({ "generationConfig": { "topP": 0.5, "temperature": null },
+            "format": { "type": "json_object" }, "kept": { "m": 1 } });
+        body.merge(extra.as_object().unwrap()).unwrap();
+        let expected = concat!(
+            r#"{"generationConfig":{"maxOutputTokens":4096,"topP":0.5},"#,
+            r#""format":{"type":"json_object"},"kept":{"n":1.10,"m":1}}"#
+        );
         assert_eq!(body.to_text(), expected);
     }
 }

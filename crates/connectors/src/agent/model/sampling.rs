@@ -1,9 +1,10 @@
 //! The model of the MCP client that calls, which answers by its own means.
 
+use super::lenient::arguments_text;
 use super::{Answer, ModelRequest, Offer, Stop, ToolCall, Turn, failure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
 use tool::{Ability, Client, Context, Error, Question, Reason, Result};
 
 /// The client's own model.
@@ -69,7 +70,7 @@ impl Sampling {
         let params = written(&params(asked))?;
         let question = Question { ability: Ability::Sampling, params: Some(params) };
         let answer = client.ask(cx, question).await.map_err(refused)?;
-        read(&answer).ok_or_else(unusable)
+        read(answer.get()).ok_or_else(unusable)
     }
 
     /// The calling program, if it lets its model answer.
@@ -93,17 +94,20 @@ impl Sampling {
         serde_json::to_value(params(asked)).map_err(unwritten)
     }
 
-    /// What it has answered later.
+    /// What it has answered later, as it was written: numbers keep their digits.
     ///
     /// # Errors
     /// `ModelRefused` where that is an error, `BadModelAnswer` where it is none at all.
     pub(in super::super) fn read(&self, answer: &Value) -> Result<Answer> {
+        // Others than the agent's own door answer with data.
+        let written = answer.as_str().map_or_else(|| answer.to_string(), str::to_owned);
+        let answer: Value = serde_json::from_str(&written).unwrap_or_default();
         match answer.get("error").filter(|_| answer.get("content").is_none()) {
             Some(error) => {
                 let why: String = error["message"].as_str().unwrap_or_default().chars().take(300).collect();
                 Err(Error::upstream(format!("the client refused: {why}")).because(Reason::ModelRefused))
             }
-            None => read(&written(answer)?).ok_or_else(unusable),
+            None => read(&written).ok_or_else(unusable),
         }
     }
 }
@@ -179,28 +183,45 @@ fn message(turn: &Turn) -> Message<'_> {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sampled<'a> {
+    #[serde(borrow)]
+    content: &'a RawValue,
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct SampledBlock<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+}
+
 /// The client's answer; nothing where it is none, or says nothing.
-fn read(answer: &RawValue) -> Option<Answer> {
-    let answer: Map<String, Value> = serde_json::from_str(answer.get()).ok()?;
-    let blocks = match answer.get("content")? {
-        Value::Array(blocks) => blocks.clone(),
-        block => vec![block.clone()],
+fn read(answer: &str) -> Option<Answer> {
+    let Sampled { content, stop_reason } = serde_json::from_str(answer).ok()?;
+    let blocks: Vec<SampledBlock<'_>> = match content.get().starts_with('[') {
+        true => serde_json::from_str(content.get()).ok()?,
+        false => vec![serde_json::from_str(content.get()).ok()?],
     };
-    let mut read = Answer {
-        stop: match answer.get("stopReason").and_then(Value::as_str) {
-            Some("maxTokens") => Stop::Length,
-            _ => Stop::End,
-        },
-        ..Answer::default()
-    };
-    for block in &blocks {
-        let text = |name: &str| block[name].as_str().map(str::to_owned);
-        match block["type"].as_str()? {
-            "text" => read.text.push_str(&text("text")?),
+    let stop = if stop_reason.as_deref() == Some("maxTokens") { Stop::Length } else { Stop::End };
+    let mut read = Answer { stop, ..Answer::default() };
+    for block in blocks {
+        match block.kind.as_str() {
+            "text" => read.text.push_str(&block.text?),
             "tool_use" => read.calls.push(ToolCall {
-                id: text("id")?,
-                name: text("name")?,
-                arguments: block["input"].to_string(),
+                id: block.id?,
+                name: block.name?,
+                arguments: block.input.map(arguments_text).unwrap_or_default(),
                 signature: None,
             }),
             _ => {}

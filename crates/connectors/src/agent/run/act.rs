@@ -254,7 +254,7 @@ impl Thinking<'_> {
             }
         }
         if !result.is_trusted {
-            self.work.run.spent().has_untrusted = true;
+            self.work.run.read_untrusted();
         }
         CallResult { text: framed(&self.work.run.mark, name, &text), ..result }
     }

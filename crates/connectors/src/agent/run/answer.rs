@@ -89,7 +89,7 @@ fn told(thinking: &Thinking<'_>, text: &str, state: &str) -> Value {
         "conversation": thinking.work.run.conversation,
         "stop": null,
         "handoffs": spent.handoffs,
-        "warnings": spent.warnings,
+        "warnings": spent.warnings(),
         "usage": spent.told(),
     })
 }

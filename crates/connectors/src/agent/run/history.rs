@@ -30,9 +30,6 @@ pub(super) async fn told(agent: &Agent, cx: &Context, work: &AtWork) -> Vec<Turn
         turns.push(Turn::User(prompt));
         turns.push(Turn::Model { text: answer, calls: Vec::new(), thoughts: Vec::new() });
     }
-    if left_out > 0 {
-        let warning = format!("{left_out} older turns of the conversation are left out");
-        work.run.spent().warn(warning);
-    }
+    work.run.spent().left_out = left_out;
     turns
 }

@@ -4,7 +4,7 @@ use super::super::Agent;
 use super::super::binding::{Binding, BoundTo, Handoff};
 use super::super::model::Offer;
 use super::super::names::{handoff_name, model_name};
-use super::super::settings::RunAs;
+use super::super::settings::{RunAs, with_rights_to};
 use super::work::AtWork;
 use ranking::Toolbox;
 use serde_json::value::{RawValue, to_raw_value};
@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock};
-use tool::{
-    CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, RunKind, Step, Target, Uri,
-};
+use tool::{CallTools, CallableTool, Context, Error, Result, RunKind, Step, Target, Uri};
 
 /// The most tools that patterns may stand for; all of them are looked up before each model call.
 const MAX_TOOLS: usize = 1_000;
@@ -97,15 +95,7 @@ pub(super) fn acting(agent: &Agent, cx: &Context, step: Step) -> Context {
     match agent.run_as {
         // At an instance's door its bindings are all there is.
         RunAs::Caller => Context { instance: cx.instance.clone(), ..nested },
-        RunAs::Agent => {
-            let caller = Caller {
-                role: Role::Caller,
-                scopes: Vec::new(),
-                allow: agent.bindings.iter().map(Binding::pattern).collect(),
-                ..Caller::clone(&cx.caller)
-            };
-            Context { caller: Arc::new(caller), headers: CallerHeaders::default(), ..nested }
-        }
+        RunAs::Agent => with_rights_to(nested, agent.bindings.iter().map(Binding::pattern).collect()),
     }
 }
 
@@ -290,7 +280,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
     use tool::objects::{Part, Reading};
-    use tool::{Arguments, Door, Finding, InstanceId, Link, Outcome, Request, TenantId, Tool};
+    use tool::{Arguments, Caller, Door, Finding, InstanceId, Link, Outcome, Request, TenantId, Tool};
 
     /// So many tools, and how often somebody wanted them all.
     struct Many(usize, AtomicUsize);

@@ -19,7 +19,9 @@ pub(super) struct Spent {
     /// How often each tool was asked for with the same arguments, by the digest of both: they may be long.
     repeats: HashMap<[u8; 32], u32>,
     pub(super) handoffs: Vec<HandoffDone>,
-    pub(super) warnings: Vec<String>,
+    warnings: Vec<String>,
+    /// How many older turns of the conversation the model is not told of.
+    pub(super) left_out: usize,
     /// A result was read that is not trusted.
     pub(super) has_untrusted: bool,
 }
@@ -133,6 +135,14 @@ impl Spent {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
+    }
+
+    /// Everything to be told of beside the answer.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let left_out = self.left_out;
+        let too_long =
+            (left_out > 0).then(|| format!("{left_out} older turns of the conversation are left out"));
+        too_long.into_iter().chain(self.warnings.iter().cloned()).collect()
     }
 
     /// The tokens so far, where all models have told theirs.

@@ -35,6 +35,8 @@ pub(super) struct Thinking<'a> {
     pub(super) tools: Option<Arc<dyn CallTools>>,
     pub(super) prompt: Prompt,
     pub(super) turns: Vec<Turn>,
+    /// How many questions with their answers stand before the one that is asked now.
+    older: usize,
     /// What the model has said last.
     pub(super) last_text: String,
     /// This agent's own model has answered.
@@ -54,6 +56,7 @@ impl<'a> Thinking<'a> {
     ) -> Self {
         Self {
             tools: agent.tools.upgrade(),
+            older: turns.len() / 2,
             agent,
             cx,
             work,
@@ -126,7 +129,7 @@ impl<'a> Thinking<'a> {
                 if !is_asked {
                     work.run.notes.called(&path, MODEL, masks).await?;
                 }
-                let answer = self.ask_model(offered).await?;
+                let answer = self.fitting_answer(offered).await?;
                 let is_held_back = self.is_held_back();
                 work.run.notes.came(&path, &Thought { answer: &answer, is_held_back }).await?;
                 answer
@@ -135,6 +138,23 @@ impl<'a> Thinking<'a> {
         work.run.spent().thought(answer.usage, self.agent.price);
         self.has_thought = true;
         Ok(answer)
+    }
+
+    /// What the model answers to as much of what was said before as it can read: where that is too long, the older half is
+    /// left out.
+    async fn fitting_answer(&mut self, offered: &Offered<'_>) -> Result<Answer> {
+        loop {
+            let answer = self.ask_model(offered).await;
+            let is_too_long =
+                answer.as_ref().is_err_and(|error| error.reason() == Some(Reason::ContextTooLong));
+            if !is_too_long || self.older == 0 {
+                return answer;
+            }
+            let gone = self.older.div_ceil(2);
+            self.turns.drain(..gone * 2);
+            self.older -= gone;
+            self.work.run.spent().left_out += gone;
+        }
     }
 
     async fn ask_model(&self, offered: &Offered<'_>) -> Result<Answer> {

@@ -72,7 +72,7 @@ impl Run {
         if let Some(called) = journaled.journal.last_called(MODEL) {
             masks.restore(&called);
         }
-        Self {
+        let run = Self {
             id: journaled.journal.run().clone(),
             masks: Mutex::new(masks),
             mark: journaled.mark.clone(),
@@ -82,6 +82,19 @@ impl Run {
             left_out: journaled.left_out,
             can_sample: journaled.can_sample,
             ..Self::new(agent, cx)
+        };
+        // Whatever a turn has read is in what it has answered, and in what came of that.
+        if run.history.iter().any(|said| said.is_untrusted) {
+            run.read_untrusted();
+        }
+        run
+    }
+
+    /// A result was read that is not trusted.
+    pub(super) fn read_untrusted(&self) {
+        self.spent().has_untrusted = true;
+        if let Notes::Kept(journal) = &self.notes {
+            journal.read_untrusted();
         }
     }
 

@@ -72,6 +72,7 @@ impl Sink for Journal {
             parent: None,
             slots: None,
             dedupe: Some((format!("created/{}", delivery.id), PLENTY)),
+            conversation: None,
             records: Vec::new(),
         };
         match self.store.runs().insert(&TenantId::default_tenant(), &run, 100_000).await.unwrap() {

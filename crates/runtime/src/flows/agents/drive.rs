@@ -101,7 +101,7 @@ impl Flows {
                 }
                 Worked::Ended(ended) => {
                     let (talk, prompt) = (work.conversation.as_ref(), given.inputs.get("prompt"));
-                    self.add_turn(&kept.journal.run, talk, prompt, &ended.ending).await?;
+                    self.add_turn(kept, talk, prompt, &ended.ending).await?;
                     return self.end_work(kept, ended).await;
                 }
                 Worked::Parked if kept.is_stopping() => {
@@ -216,7 +216,7 @@ fn asked(
     journaled: Journaled,
 ) -> (Context, Request) {
     let secrets = given.inherited_secrets.iter().cloned().collect();
-    let step = Step { run: Some(run.id.clone()), secrets, ..Step::default() };
+    let step = Step { run: Some(run.id.clone()), secrets, is_let_in: true, ..Step::default() };
     let cx = Context {
         cancel: cancel.clone(),
         events: cx.events.clone(),

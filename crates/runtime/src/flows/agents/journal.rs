@@ -46,6 +46,8 @@ struct JournalState {
     decided: HashMap<String, Decision>,
     /// When the caller's own model was asked, by path, and until when it may answer.
     sampled: HashMap<String, (DateTime<Utc>, Option<DateTime<Utc>>)>,
+    /// The agent has read something that is not trusted.
+    has_untrusted: bool,
     is_cancelled: bool,
     is_paused: bool,
     /// The process stops: nothing new begins.
@@ -111,6 +113,10 @@ impl AgentJournal {
 
     pub(super) fn is_stopping(&self) -> bool {
         self.told().is_stopping
+    }
+
+    pub(super) fn has_untrusted(&self) -> bool {
+        self.told().has_untrusted
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -191,6 +197,10 @@ impl Journal for AgentJournal {
 
     fn last_called(&self, target: &str) -> Option<Map<String, Value>> {
         self.told().last_called.get(target).cloned()
+    }
+
+    fn read_untrusted(&self) {
+        self.told().has_untrusted = true;
     }
 
     async fn note(&self, note: Note) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::super::Flows;
 use super::super::drive::Known;
-use super::super::given::{Given, Starter};
+use super::super::given::{Given, Origin, Starter};
 use super::super::records::to_row;
 use super::super::service::parent_of;
 use super::super::start::{DEDUPE, MAX_DEPTH, json};
@@ -10,8 +10,9 @@ use super::journal::to_record;
 use super::{KnownWork, Work};
 use flow::engine::Clock as _;
 use std::sync::Arc;
-use store::runs::{ClaimedRun, Inserted, NewRun, Overflow, Refusal, Slots};
-use tool::{Context, Error, NewWork, Result, RunId, RunKind};
+use store::runs::{Inserted, NewRun, Overflow, Refusal, Slots};
+use tokio::sync::OwnedSemaphorePermit;
+use tool::{Around, Context, Error, NewWork, Result, RunId, RunKind};
 
 impl Flows {
     /// Accepts the work; whoever waits for it has it begun here and now, if there is room.
@@ -23,7 +24,7 @@ impl Flows {
         let arguments = serde_json::Value::Object(work.arguments.clone());
         flow::engine::check_value(&arguments)
             .map_err(|failure| Error::invalid_input(format!("the arguments: {}", failure.message)))?;
-        let talk = self.talk(cx, &work).await?;
+        let (talk, conversation) = self.talk(cx, &work).await?;
         let given = Given {
             inputs: work.arguments.clone(),
             work: Some(Work::of(cx, &work, talk.clone())),
@@ -31,35 +32,55 @@ impl Flows {
             ..Given::default()
         };
         let slots = talk.map(|talk| one_at_a_time(talk.id));
-        let new = NewRun { slots, ..self.new_work(cx, &work, &given).await? };
-        let permit = match work.is_waited_for && !self.stopping.is_cancelled() {
-            true => self.permits.clone().try_acquire_owned().ok(),
-            false => None,
-        };
-        let (queue, at_once) = (self.options.queue_limit, self.options.runs_per_tenant);
-        let runs = self.store.runs();
-        let inserted = match permit {
-            Some(_) => runs.insert_and_claim(&cx.tenant, &new, queue, at_once).await?,
-            None => runs.insert(&cx.tenant, &new, queue).await?,
-        };
-        Ok(match (inserted, permit) {
-            (Inserted::Refused(refusal), _) => return Err(refused(refusal)),
-            (Inserted::Claimed(claimed), Some(permit)) => {
-                let run = claimed.run.id.clone();
-                let known = KnownWork { given, cx: Some(cx.clone()) };
-                drop(self.take_up(claimed, Some(Known::Agent(Box::new(known))), permit));
-                run
+        let around = around(cx, &work);
+        let room = self.room(&work, around.as_ref());
+        let new = NewRun { slots, conversation, ..self.new_work(cx, &work, &given, around).await? };
+        let (queue, runs) = (self.options.queue_limit, self.store.runs());
+        let inserted = match room {
+            Room::Free(_) => {
+                runs.insert_and_claim(&cx.tenant, &new, queue, self.options.runs_per_tenant).await?
             }
-            (Inserted::Created(run) | Inserted::Known(run), _)
-            | (Inserted::Claimed(ClaimedRun { run, .. }), None) => run.id,
-        })
+            Room::Beside => runs.insert_and_claim(&cx.tenant, &new, queue, u32::MAX).await?,
+            Room::Later => runs.insert(&cx.tenant, &new, queue).await?,
+        };
+        let claimed = match inserted {
+            Inserted::Refused(refusal) => return Err(refused(refusal)),
+            Inserted::Created(run) | Inserted::Known(run) => return Ok(run.id),
+            Inserted::Claimed(claimed) => claimed,
+        };
+        let run = claimed.run.id.clone();
+        match room {
+            Room::Free(permit) => {
+                let known = KnownWork { given, cx: Some(cx.clone()) };
+                drop(self.take_up(claimed, Some(Known::Agent(Box::new(known))), Some(permit)));
+            }
+            // It outlives the call that asks for it.
+            Room::Beside | Room::Later => drop(self.take_up(claimed, None, None)),
+        }
+        Ok(run)
     }
 
-    async fn new_work(&self, cx: &Context, work: &NewWork, given: &Given) -> Result<NewRun> {
-        let mut origin = self.origin_of(cx).await?;
-        // It may have begun before it was to be kept, and stands inside of itself no more than any other.
-        let address = RunKind::Agent.uri(&work.agent).to_string();
-        origin.around = cx.around.as_deref().and_then(|around| around.before(&address));
+    /// Whether the work is begun here and now.
+    fn room(&self, work: &NewWork, around: Option<&Around>) -> Room {
+        if self.stopping.is_cancelled() {
+            return Room::Later;
+        }
+        if around.is_some() {
+            return Room::Beside;
+        }
+        let permits = self.permits(RunKind::Agent).clone();
+        let permit = work.is_waited_for.then(|| permits.try_acquire_owned().ok()).flatten();
+        permit.map_or(Room::Later, Room::Free)
+    }
+
+    async fn new_work(
+        &self,
+        cx: &Context,
+        work: &NewWork,
+        given: &Given,
+        around: Option<Around>,
+    ) -> Result<NewRun> {
+        let origin = Origin { around, ..self.origin_of(cx).await? };
         if origin.depth > MAX_DEPTH {
             let message =
                 format!("runs stand more than {MAX_DEPTH} deep in one another; see that none runs itself");
@@ -70,7 +91,7 @@ impl Flows {
         let own = |key: &str| format!("{}/{}/{key}", cx.caller.identity.kind(), cx.caller.identity.id());
         Ok(NewRun {
             id: Some(work.run.clone()),
-            flow: address,
+            flow: RunKind::Agent.uri(&work.agent).to_string(),
             agent: Some(work.agent.clone()),
             version: None,
             source: None,
@@ -82,9 +103,26 @@ impl Flows {
             parent: parent_of(cx),
             slots: None,
             dedupe: key.map(|key| (own(key), DEDUPE)),
+            conversation: None,
             records: work.notes.iter().map(|note| to_row(&to_record(now, note.clone()))).collect(),
         })
     }
+}
+
+/// Where a run finds room.
+enum Room {
+    /// Here, among those of agents.
+    Free(OwnedSemaphorePermit),
+    /// Here, beside them all: an agent around it has room already, and waits for it. Behind others that wait so, it would
+    /// never have its turn.
+    Beside,
+    /// Wherever there is some.
+    Later,
+}
+
+/// Who is around the work. It may have begun before it was to be kept, and stands inside of itself no more than any other.
+fn around(cx: &Context, work: &NewWork) -> Option<Around> {
+    cx.around.as_deref()?.before(&RunKind::Agent.uri(&work.agent).to_string())
 }
 
 /// What is secret in the run of a flow that asks stays so in the agent's.
