@@ -63,7 +63,7 @@ impl InputRequired {
             return None;
         }
         let mut waiting = self.waiting();
-        let is_theirs = |waiting: &Waiting| waiting.owner == owner && waiting.running.subject == subject;
+        let is_theirs = |waiting: &Waiting| waiting.owner == owner && *waiting.running.subject == *subject;
         if !waiting.get(&state).is_some_and(is_theirs) {
             let message = "Invalid params: 'requestState' is unknown or too old; begin anew";
             return Some(Resumed::Refused(RpcError::invalid_params(message)));

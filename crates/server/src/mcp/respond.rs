@@ -176,7 +176,7 @@ impl Requester {
                     events,
                     for_client,
                     wanted,
-                    subject,
+                    subject: subject.into(),
                     cancel,
                     taken_up_by,
                     gone,

@@ -28,7 +28,7 @@ pub(super) struct RunningRequest {
     pub(super) for_client: Option<mpsc::Receiver<ForClient>>,
     pub(super) wanted: WantedNotifications,
     /// What is asked for, to be compared when it is asked again.
-    pub(super) subject: String,
+    pub(super) subject: Box<str>,
     /// Cancels the work.
     pub(super) cancel: CancellationToken,
     /// The request that has taken it up again: whoever cancels that means the work.

@@ -12,18 +12,18 @@ const QUEUE: usize = 64;
 /// What a client wants to be told while it waits.
 pub(super) struct WantedNotifications {
     progress_token: Option<Box<RawValue>>,
-    /// The least grave level, as a place in `LEVELS`.
-    log_level: Option<usize>,
+    /// The least grave level, as a place in `LEVELS`; a small number, as each request that runs has one.
+    log_level: Option<u8>,
 }
 
 impl WantedNotifications {
     /// With a handshake, log entries come down to the level that was set; without one, only if asked for.
     pub(super) fn of(era: Era, meta: &Meta<'_>, set_level: usize) -> Self {
-        let level = |name: &str| LEVELS.iter().position(|level| *level == name);
+        let level = |name: &str| place(LEVELS.iter().position(|level| *level == name)?);
         Self {
             progress_token: meta.progress_token.map(ToOwned::to_owned),
             log_level: match era {
-                Era::Legacy => Some(set_level),
+                Era::Legacy => place(set_level),
                 Era::Modern => meta.log_level.as_deref().and_then(level),
             },
         }
@@ -56,10 +56,15 @@ impl WantedNotifications {
             }
             Event::Log { level, entry } => {
                 let grave = LEVELS.iter().position(|name| *name == level).unwrap_or(LEVELS.len());
-                (grave >= self.log_level?)
+                (grave >= usize::from(self.log_level?))
                     .then(|| envelope::notification("notifications/message", entry.get()))
             }
             Event::Content(_) | Event::Step(_) => None,
         }
     }
+}
+
+/// There are eight of them.
+fn place(level: usize) -> Option<u8> {
+    u8::try_from(level).ok()
 }
