@@ -23,26 +23,31 @@ pub(super) struct Subscriber<'a> {
     pub(super) caller: &'a Identity,
 }
 
-type Sessions = HashMap<String, SessionSubscriptions>;
+type Sessions<W> = HashMap<String, SessionSubscriptions<W>>;
 
 /// The subscriptions, by session.
-#[derive(Default)]
-pub(super) struct Subscriptions(Mutex<Sessions>);
+pub(super) struct Subscriptions<W = Watch>(Mutex<Sessions<W>>);
 
-struct SessionSubscriptions {
+struct SessionSubscriptions<W> {
     since: Instant,
     tenant: TenantId,
     caller: Identity,
-    uris: HashMap<String, Watch>,
+    uris: HashMap<String, W>,
 }
 
-impl Subscriptions {
-    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+impl<W> Default for Subscriptions<W> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<W> Subscriptions<W> {
+    fn sessions(&self) -> MutexGuard<'_, Sessions<W>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a subscription of a session.
-    pub(super) fn add(&self, by: Subscriber<'_>, uri: String, watch: Watch) -> super::Answered<()> {
+    pub(super) fn add(&self, by: Subscriber<'_>, uri: String, watch: W) -> super::Answered<()> {
         let mut sessions = self.sessions();
         if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(by.session) {
             make_room(&mut sessions);
@@ -78,27 +83,55 @@ impl Subscriptions {
 }
 
 /// The tenant with the most sessions gives up its oldest one.
-fn make_room(sessions: &mut Sessions) {
+fn make_room<W>(sessions: &mut Sessions<W>) {
     let mut counts: HashMap<&TenantId, usize> = HashMap::new();
     for of in sessions.values() {
         *counts.entry(&of.tenant).or_default() += 1;
     }
     let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(tenant, _)| tenant.clone());
-    forget_oldest(sessions, |of| Some(&of.tenant) == largest.as_ref());
+    forget_oldest(sessions, |_, of| Some(&of.tenant) == largest.as_ref());
 }
 
-fn forget_oldest_of(sessions: &mut Sessions, by: Subscriber<'_>) {
-    let is_theirs = |of: &SessionSubscriptions| of.caller == *by.caller && of.tenant == *by.tenant;
+/// The one that subscribes keeps what it has, however old it is.
+fn forget_oldest_of<W>(sessions: &mut Sessions<W>, by: Subscriber<'_>) {
+    let is_theirs = |of: &SessionSubscriptions<W>| of.caller == *by.caller && of.tenant == *by.tenant;
     while sessions.values().filter(|of| is_theirs(of)).map(|of| of.uris.len()).sum::<usize>()
         > MAX_URIS_OF_CALLER
     {
-        forget_oldest(sessions, is_theirs);
+        forget_oldest(sessions, |name, of| name != by.session && is_theirs(of));
     }
 }
 
-fn forget_oldest(sessions: &mut Sessions, is_meant: impl Fn(&SessionSubscriptions) -> bool) {
-    let oldest = sessions.iter().filter(|(_, of)| is_meant(of)).min_by_key(|(_, of)| of.since);
+fn forget_oldest<W>(sessions: &mut Sessions<W>, is_meant: impl Fn(&str, &SessionSubscriptions<W>) -> bool) {
+    let oldest = sessions.iter().filter(|(name, of)| is_meant(name, of)).min_by_key(|(_, of)| of.since);
     if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
         sessions.remove(&oldest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tool::KeyId;
+
+    #[test]
+    fn a_caller_s_older_sessions_give_way_to_the_one_that_subscribes() {
+        let subscriptions = Subscriptions::default();
+        let (tenant, caller) = (TenantId::generate(), Identity::Key(KeyId::generate()));
+        let other = Identity::Key(KeyId::generate());
+        let add = |session: &str, caller: &Identity, count: usize| {
+            for number in 0..count {
+                let by = Subscriber { session, tenant: &tenant, caller };
+                subscriptions.add(by, format!("memo://{number}"), ()).unwrap();
+            }
+        };
+        add("oldest", &caller, 500);
+        add("of another", &other, MAX_URIS);
+        add("old", &caller, MAX_URIS);
+        add("new", &caller, 500);
+        // One more than all of them may have.
+        add("oldest", &caller, 501);
+        let has = |session: &str| subscriptions.has(session, "memo://0");
+        assert_eq!(["oldest", "of another", "old", "new"].map(has), [true, true, false, true]);
     }
 }
