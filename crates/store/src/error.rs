@@ -12,7 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Kind {
     /// There is no such row for this tenant.
     NotFound,
-    /// Something with that name or id is there already; `Error::field` says which.
+    /// It cannot be done as things are: a name or id is taken (`Error::field` says which), or something has ended,
+    /// is under way or is switched off.
     Conflict,
     /// Someone else changed the row since it was read.
     Stale,

@@ -1,6 +1,7 @@
 //! REST: one file per resource, each with its paths, its bodies and its rules.
 
 mod agents;
+mod approvals;
 mod audit;
 mod auth;
 mod bindings;
@@ -175,8 +176,8 @@ fn runs() -> OpenApiRouter<Shared> {
         .routes(routes!(runs::replay))
         .routes(routes!(runs::signal))
         .routes(routes!(runs::fire::fire))
-        .routes(routes!(runs::approvals::list))
-        .routes(routes!(runs::approvals::decide))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::decide))
         .routes(routes!(conversations::list))
         .routes(routes!(conversations::get, conversations::delete))
 }

@@ -1,14 +1,13 @@
 //! `/runs`: what flows and agents do, and what people do about it.
 
 pub(super) mod agent_events;
-pub(super) mod approvals;
 pub(super) mod bulk;
 pub(super) mod events;
 pub(super) mod fire;
 pub(super) mod rights;
 pub(super) mod start;
 pub(super) mod steps;
-mod view;
+pub(super) mod view;
 
 use super::time;
 use super::words;

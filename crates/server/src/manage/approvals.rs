@@ -1,12 +1,12 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::rights::{may_touch_run, sees};
-use super::view::RunSummary;
+use super::runs::rights::{may_touch_run, sees};
+use super::runs::view::RunSummary;
+use super::time;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path};
-use crate::manage::time;
 use axum::Json as Answer;
 use axum::extract::State;
 use flow::engine::Decision;
@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 const MOST: u32 = 1000;
 
 #[derive(Serialize, ToSchema)]
-pub(in crate::manage) struct ApprovalView {
+pub(super) struct ApprovalView {
     id: String,
     run_id: String,
     /// The node, e.g. `ok`.
@@ -86,7 +86,7 @@ impl From<Value> for ApprovalBy {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ApprovalDecision)]
-pub(in crate::manage) struct Decide {
+pub(super) struct Decide {
     decision: Word,
     comment: Option<String>,
     /// As `fields` says.
@@ -119,7 +119,7 @@ fn show(approval: Approval) -> ApprovalView {
 #[utoipa::path(get, path = "/approvals", tag = "runs",
     params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<ApprovalView>)))]
-pub(in crate::manage) async fn list(
+pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Paging(page): Paging,
@@ -152,7 +152,7 @@ pub(in crate::manage) async fn list(
 /// Decides, and answers with the run; the first decision counts, any other is a conflict.
 #[utoipa::path(post, path = "/approvals/{approval_id}", tag = "runs", params(("approval_id" = String, Path)),
     request_body = Decide, responses((status = 200, body = RunSummary), (status = 403), (status = 404), (status = 409), (status = 422)))]
-pub(in crate::manage) async fn decide(
+pub(super) async fn decide(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path(id): Path<String>,
