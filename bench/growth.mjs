@@ -189,10 +189,13 @@ async function answers() {
 /** As many rows as there are to be, made in the database itself: by calls it would take hours. */
 function fillAudit(gateway, rows, at) {
   const details = `json_object('caller_kind','key','door','rest','uri','api://own/t'||(n%50),'duration_us',n%9000,'request_id',printf('%032x',n),'trace_id','','result_bytes',n%5000)`;
+  const line = `json_object('id',printf('%032x',n),'at',${at}+n,'caller','caller'||(n%7),
+      'tool',CASE WHEN n%100000=7 THEN 'rare' ELSE 'own__t'||(n%50) END,'service','own',
+      'status',CASE WHEN n%20=0 THEN 'error' ELSE 'ok' END,'arguments','{"id":'||n||'}','details',json(${details}))`;
   const sql = `PRAGMA synchronous=OFF; WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM c WHERE n+1<${rows})
-    INSERT INTO audit (tenant, at, id, caller, tool, service, status, arguments, details)
-    SELECT 'default', ${at}+n, printf('%032x',n), 'caller'||(n%7), CASE WHEN n%100000=7 THEN 'rare' ELSE 'own__t'||(n%50) END,
-      'own', CASE WHEN n%20=0 THEN 'error' ELSE 'ok' END, '{"id":'||n||'}', ${details} FROM c;`;
+    INSERT INTO audit (tenant, last_at, id, first_at, calls, failed, records)
+    SELECT 'default', ${at}+MAX(n), printf('%032x',MIN(n)), ${at}+MIN(n), COUNT(*), SUM(n%20=0),
+      GROUP_CONCAT(${line}, CHAR(10))||CHAR(10) FROM c GROUP BY n/250;`;
   execFileSync("sqlite3", [join(gateway.dataDir, "data.db"), sql], { stdio: ["ignore", "ignore", "inherit"] });
 }
 

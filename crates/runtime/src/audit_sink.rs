@@ -66,13 +66,13 @@ impl Sink for AuditSink {
 }
 
 impl AuditSink {
-    /// Brings what waits in the file into the store. Rows have ids: a second try adds nothing.
+    /// Brings what waits in the file into the store, but for what is there already.
     async fn replay(&self, spill: &mut Spill) -> store::Result<()> {
         within(self.timeout, self.store.ping()).await?;
         let path = spill.path.clone();
         let rows = tokio::task::spawn_blocking(move || read(&path)).await.unwrap_or_default();
         for chunk in rows.chunks(1000) {
-            within(self.timeout, self.store.audit().append(chunk)).await?;
+            within(self.timeout, self.store.audit().append_missing(chunk)).await?;
         }
         if let Err(error) = tokio::fs::remove_file(&spill.path).await {
             tracing::warn!(%error, "{} is in the store but cannot be removed: {error}", spill.path.display());

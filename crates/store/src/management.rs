@@ -62,13 +62,7 @@ impl Management<'_> {
     /// Says what came of a change that is on record.
     pub async fn complete(self, row: &AuditRow<'_>) -> Result<()> {
         let mut write = self.0.write().await?;
-        sqlx::query("UPDATE management SET arguments = $4 WHERE tenant = $1 AND at = $2 AND id = $3")
-            .bind(row.tenant.as_ref().to_owned())
-            .bind(row.at)
-            .bind(row.id.as_ref().to_owned())
-            .bind(row.arguments.as_deref().map(crate::row::clean))
-            .execute(write.connection())
-            .await?;
+        audit::replace(&mut write, Kind::Management, row).await?;
         write.commit().await
     }
 }

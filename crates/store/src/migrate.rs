@@ -35,6 +35,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0019_run_agents.sql")),
     Migration::both(include_str!("../migrations/0020_key_owner.sql")),
     Migration::both(include_str!("../migrations/0021_due_by_kind.sql")),
+    Migration {
+        both: "",
+        sqlite: include_str!("../migrations/0022_audit_blocks_sqlite.sql"),
+        postgres: include_str!("../migrations/0022_audit_blocks_postgres.sql"),
+    },
 ];
 
 /// One step: what both databases understand, then what only one does.

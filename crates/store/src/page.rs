@@ -64,9 +64,14 @@ impl PageRequest {
         list: &List<'_>,
         bound: impl Fn(String) -> Query<'q>,
     ) -> Result<(Vec<AnyRow>, i64)> {
-        let most = COUNTED.max(self.offset() + self.limit() + 1);
+        let most = self.counted();
         let count = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {} LIMIT {most}) AS counted", list.from);
         self.read_counted(store, list, count, bound).await
+    }
+
+    /// How far a long list is counted for this page.
+    pub(crate) fn counted(self) -> i64 {
+        COUNTED.max(self.offset() + self.limit() + 1)
     }
 
     async fn read_counted<'q>(

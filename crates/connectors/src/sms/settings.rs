@@ -138,6 +138,22 @@ impl Provider {
             Self::Twilio => &["api_key", "api_secret", "sender"],
         }
     }
+
+    /// Whether it has gateways in several regions.
+    fn has_regions(self) -> bool {
+        match self {
+            Self::Aliyun | Self::Tencent => true,
+            Self::File | Self::Huawei | Self::Twilio => false,
+        }
+    }
+
+    /// Whether it sends words that no template was approved for.
+    pub(super) fn sends_any_words(self) -> bool {
+        match self {
+            Self::Twilio => true,
+            Self::File | Self::Aliyun | Self::Tencent | Self::Huawei => false,
+        }
+    }
 }
 
 impl tool::Settings for Settings {
@@ -201,7 +217,7 @@ impl Settings {
                 problems.push(Problem::new(field, "Unexpected", message));
             }
         }
-        if self.region.is_some() && !matches!(provider, Provider::Aliyun | Provider::Tencent) {
+        if self.region.is_some() && !provider.has_regions() {
             let message = format!("the provider '{}' has no region; leave it out", provider.as_str());
             problems.push(Problem::new("region", "Unexpected", message));
         }

@@ -95,7 +95,7 @@ impl SmsTool {
                     "a tool has a template or a content_template, not both",
                 );
             }
-            if tool.content_template.is_some() && provider == Provider::Twilio {
+            if tool.content_template.is_some() && provider.sends_any_words() {
                 refuse(
                     "content_template",
                     "NotAllowed",

@@ -13,14 +13,17 @@ use tokio::net::TcpListener;
 async fn what_nobody_asked_for_is_nobodys_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    let (tx, mut is_smuggled) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
             read_head(&mut stream).await;
             stream.write_all(&ok(b"asked", "")).await.unwrap();
+            let tx = tx.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 stream.write_all(&ok(b"smuggled", "")).await.unwrap();
+                tx.send(()).unwrap();
                 tokio::time::sleep(Duration::from_secs(60)).await;
             });
         }
@@ -28,6 +31,7 @@ async fn what_nobody_asked_for_is_nobodys_answer() {
     let client = client();
     for _ in 0..3 {
         assert_eq!(get(&client, &url).await.unwrap(), "asked");
+        is_smuggled.recv().await.unwrap();
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
 }

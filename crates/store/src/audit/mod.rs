@@ -1,21 +1,22 @@
-//! The audit: one row per call, refused ones too, appended in batches and read in pages.
+//! The audit: a record of every call, refused ones too, appended in blocks and read in pages.
 
+mod block;
+mod calls;
 mod purge;
 mod read;
 mod tally;
+mod walk;
 mod write;
 
 pub use read::Export;
 pub use tally::{Key, Tally, Window};
-pub(crate) use write::insert;
+pub(crate) use write::{insert, replace};
 
 use crate::Store;
 use crate::page::Query;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use tool::RunId;
-
-const COLUMNS: &str = "tenant, at, id, caller, tool, service, status, arguments, details";
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -144,6 +145,14 @@ pub struct Filter {
     pub to: Option<i64>,
     /// Of this run.
     pub run: Option<RunId>,
+}
+
+impl Filter {
+    /// Whether all calls of its time fit.
+    fn is_of_time_alone(&self) -> bool {
+        let Self { kind, from, to, .. } = self.clone();
+        *self == Self { kind, from, to, ..Self::default() }
+    }
 }
 
 /// The record of calls.

@@ -1,17 +1,18 @@
 //! The audit in numbers: calls counted by what they have in common, so that sums are those of its rows.
 
-use super::read::{decode, detail};
-use super::{Audit, AuditRow, COLUMNS};
-use crate::database::Backend;
-use crate::{Error, Result, row};
-use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row as _};
+use super::block::Glance;
+use super::walk::{Order, Walk, Wanted};
+use super::{Audit, AuditRow, Filter};
+use crate::{Error, Result};
+use std::collections::HashMap;
 use tool::TenantId;
 
 /// More groups than this are refused: whoever asks wants to look at them.
-const MAX_GROUPS: i64 = 200_000;
-/// Of the busiest groups, so many are read: whoever asks for them looks at a dozen.
-const BUSIEST: i64 = 20_000;
+const MAX_GROUPS: usize = 200_000;
+/// Of the busiest groups, so many are told: whoever asks for them looks at a dozen.
+const BUSIEST: usize = 20_000;
+/// So many groups are counted to find the busiest; calls of further ones are left out.
+const MAX_COUNTED: usize = 500_000;
 
 /// What calls are counted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,18 +34,15 @@ pub enum Key {
 }
 
 impl Key {
-    fn sql(self, backend: Backend) -> String {
-        let [code, door, kind, uri] =
-            ["code", "door", "caller_kind", "uri"].map(|name| detail(backend, name));
-        match (self, backend) {
-            (Self::Tool, _) => "tool".to_owned(),
-            (Self::Service, _) => "service".to_owned(),
-            (Self::Caller, _) => "caller".to_owned(),
-            (Self::Status, _) => "status".to_owned(),
-            (Self::Code, _) => format!("COALESCE({code}, '')"),
-            (Self::Door, _) => format!("CASE WHEN {kind} = 'instance' THEN caller ELSE {door} END"),
-            (Self::Scheme, Backend::Sqlite) => format!("SUBSTR({uri}, 1, MAX(INSTR({uri}, '://') - 1, 0))"),
-            (Self::Scheme, Backend::Postgres) => format!("SPLIT_PART({uri}, '://', 1)"),
+    fn of<'a>(self, call: &'a Glance<'_>) -> &'a str {
+        match self {
+            Self::Tool => &call.tool,
+            Self::Scheme => call.details.uri.split_once("://").map_or("", |(scheme, _)| scheme),
+            Self::Service => &call.service,
+            Self::Door => call.door(),
+            Self::Caller => &call.caller,
+            Self::Status => &call.status,
+            Self::Code => call.code(),
         }
     }
 }
@@ -85,13 +83,12 @@ impl Audit<'_> {
     /// # Errors
     /// `Invalid` where there are too many groups, or when the database fails.
     pub async fn tally(self, tenant: &TenantId, window: &Window, keys: &[Key]) -> Result<Vec<Tally>> {
-        let sql = format!("{} LIMIT $6", statement(self.0.backend(), keys));
-        let found = self.counted(sql, tenant, window, keys.len(), MAX_GROUPS + 1).await?;
-        if i64::try_from(found.len()).unwrap_or(i64::MAX) > MAX_GROUPS {
+        let found = self.counted(tenant, window, keys, MAX_GROUPS + 1).await?;
+        if found.len() > MAX_GROUPS {
             let message = "there are too many numbers in this window; ask for a shorter one or a larger step";
             return Err(Error::invalid(message).at("step"));
         }
-        Ok(found)
+        Ok(found.into_iter().map(Group::told).collect())
     }
 
     /// The same, the groups with most calls first; beyond twenty thousand, those with the fewest are left out.
@@ -99,28 +96,37 @@ impl Audit<'_> {
     /// # Errors
     /// When the database fails.
     pub async fn busiest(self, tenant: &TenantId, window: &Window, keys: &[Key]) -> Result<Vec<Tally>> {
-        let sql = format!("{} ORDER BY COUNT(*) DESC LIMIT $6", statement(self.0.backend(), keys));
-        self.counted(sql, tenant, window, keys.len(), BUSIEST).await
+        let mut found: Vec<_> = self.counted(tenant, window, keys, MAX_COUNTED).await?.into_iter().collect();
+        found.sort_unstable_by(|(one, of_one), (other, of_other)| {
+            (of_other.calls, one).cmp(&(of_one.calls, other))
+        });
+        found.truncate(BUSIEST);
+        Ok(found.into_iter().map(Group::told).collect())
     }
 
+    /// All groups, or `most` of them.
     async fn counted(
         self,
-        sql: String,
         tenant: &TenantId,
         window: &Window,
-        keys: usize,
-        limit: i64,
-    ) -> Result<Vec<Tally>> {
-        let rows = sqlx::query(AssertSqlSafe(sql))
-            .bind(tenant.as_str())
-            .bind(window.from)
-            .bind(window.to)
-            .bind(window.step)
-            .bind(window.caller.as_deref().map(row::clean))
-            .bind(limit)
-            .fetch_all(self.0.pool())
-            .await?;
-        rows.iter().map(|row| read(row, keys)).collect()
+        keys: &[Key],
+        most: usize,
+    ) -> Result<HashMap<Group, Sum>> {
+        let (mut connection, mut groups) = (self.0.pool().acquire().await?, HashMap::new());
+        let wanted = wanted(tenant, window);
+        let mut walk = Walk::new(self.0.backend(), wanted.clone(), Order::NewestFirst);
+        loop {
+            let found = walk.next(&mut connection).await?;
+            if found.is_empty() {
+                return Ok(groups);
+            }
+            for line in found.iter().flat_map(|block| block.records.lines()) {
+                let call = Glance::of(line)?;
+                if wanted.fits(&call) {
+                    add(&mut groups, Group::of(&call, window, keys), &call, most);
+                }
+            }
+        }
     }
 
     /// The tenant's last calls that failed or were refused, newest first.
@@ -133,60 +139,63 @@ impl Audit<'_> {
         window: &Window,
         limit: i64,
     ) -> Result<Vec<AuditRow<'static>>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM audit WHERE tenant = $1 AND at >= $2 AND at < $3 AND status <> 'ok'
-             AND ($4 IS NULL OR caller = $4) ORDER BY at DESC, id DESC LIMIT $5"
-        );
-        let rows = sqlx::query(AssertSqlSafe(sql))
-            .bind(tenant.as_str())
-            .bind(window.from)
-            .bind(window.to)
-            .bind(window.caller.as_deref().map(row::clean))
-            .bind(limit)
-            .fetch_all(self.0.pool())
-            .await?;
-        rows.iter().map(decode).collect()
+        let mut wanted = wanted(tenant, window);
+        wanted.is_failure = true;
+        self.first(wanted, limit).await
     }
 }
 
-/// Times are grouped by how many digits they have and by the first two of them, which both databases can tell.
-fn statement(backend: Backend, keys: &[Key]) -> String {
-    let keys: String =
-        keys.iter().enumerate().map(|(at, key)| format!("{} AS k{at}, ", key.sql(backend))).collect();
-    let (us, bytes) = (detail(backend, "duration_us"), detail(backend, "result_bytes"));
-    let groups: Vec<_> = (1..=keys.matches(" AS k").count() + 4).map(|at| at.to_string()).collect();
-    format!(
-        "SELECT {keys}CAST((at - $2) / $4 AS BIGINT) AS slot, status AS ended,
-         LENGTH(CAST({us} AS TEXT)) AS digits, SUBSTR(CAST({us} AS TEXT), 1, 2) AS lead,
-         COUNT(*) AS calls, CAST(SUM(CAST({bytes} AS BIGINT)) AS BIGINT) AS bytes
-         FROM audit WHERE tenant = $1 AND at >= $2 AND at < $3 AND ($5 IS NULL OR caller = $5)
-         GROUP BY {}",
-        groups.join(", ")
-    )
+fn wanted(tenant: &TenantId, window: &Window) -> Wanted {
+    let caller = window.caller.clone();
+    let filter = Filter { from: Some(window.from), to: Some(window.to), caller, ..Filter::default() };
+    Wanted::new(tenant.as_str(), filter)
 }
 
-fn read(row: &AnyRow, keys: usize) -> Result<Tally> {
-    let keys = (0..keys).map(|at| row::text(row, &format!("k{at}"))).collect::<Result<_>>()?;
-    let digits: i64 = match row.try_get::<i64, _>("digits") {
-        Ok(digits) => digits,
-        Err(_) => i64::from(row.try_get::<i32, _>("digits")?),
-    };
-    Ok(Tally {
-        keys,
-        slot: row::integer(row, "slot")?,
-        status: row::text(row, "ended")?,
-        duration_us: about(digits, &row::text(row, "lead")?),
-        calls: row::integer(row, "calls")?,
-        bytes: row::integer(row, "bytes")?,
-    })
+/// What calls have in common.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Group {
+    keys: Vec<String>,
+    slot: i64,
+    status: String,
+    duration_us: i64,
 }
 
-/// The middle of the times that have so many digits and begin with these.
-fn about(digits: i64, lead: &str) -> i64 {
-    let first: i64 = lead.parse().unwrap_or(0);
-    let rest = u32::try_from(digits).unwrap_or(0).saturating_sub(u32::try_from(lead.len()).unwrap_or(0));
+#[derive(Debug, Default)]
+struct Sum {
+    calls: i64,
+    bytes: i64,
+}
+
+impl Group {
+    fn of(call: &Glance<'_>, window: &Window, keys: &[Key]) -> Self {
+        Self {
+            keys: keys.iter().map(|key| key.of(call).to_owned()).collect(),
+            slot: call.at.saturating_sub(window.from).checked_div(window.step).unwrap_or_default(),
+            status: call.status.to_string(),
+            duration_us: about(call.details.duration_us),
+        }
+    }
+
+    fn told((group, sum): (Self, Sum)) -> Tally {
+        let Self { keys, slot, status, duration_us } = group;
+        Tally { keys, slot, status, duration_us, calls: sum.calls, bytes: sum.bytes }
+    }
+}
+
+fn add(groups: &mut HashMap<Group, Sum>, group: Group, call: &Glance<'_>, most: usize) {
+    if groups.len() >= most && !groups.contains_key(&group) {
+        return;
+    }
+    let sum = groups.entry(group).or_default();
+    sum.calls += 1;
+    sum.bytes = sum.bytes.saturating_add(call.details.result_bytes);
+}
+
+/// The middle of the times that have as many digits and begin with the same two.
+fn about(us: i64) -> i64 {
+    let rest = us.max(1).ilog10().saturating_sub(1);
     let unit = 10_i64.saturating_pow(rest);
-    first.saturating_mul(unit).saturating_add(unit / 2)
+    (us / unit).saturating_mul(unit).saturating_add(unit / 2)
 }
 
 #[cfg(test)]
@@ -196,8 +205,7 @@ mod tests {
     #[test]
     fn a_time_is_known_by_its_first_digits() {
         for us in [0, 7, 42, 99, 100, 123, 9_999, 10_000, 1_234_567, 98_765_432_100_i64] {
-            let text = us.to_string();
-            let told = about(text.len() as i64, &text[..text.len().min(2)]);
+            let told = about(us);
             assert!((told - us).abs() * 20 <= us.max(1), "{us} is told as {told}");
         }
     }

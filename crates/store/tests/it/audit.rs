@@ -63,9 +63,15 @@ async fn stores_a_row_once_however_often_it_is_appended(db: Arc<Backend>) {
     let store = db.open().await;
     let rows: Vec<_> = (0..450).map(|n| row("acme", &format!("{n:04}"), n)).collect();
     store.audit().append(&rows[..300]).await.unwrap();
-    store.audit().append(&rows).await.unwrap();
-    store.audit().append(&rows).await.unwrap();
-    let page = store.audit().query(&acme(), &Filter::default(), PageRequest::default()).await.unwrap();
+    store.audit().append(&rows[..300]).await.unwrap();
+    // Of these, nobody knows which are there.
+    store.audit().append_missing(&rows).await.unwrap();
+    store.audit().append_missing(&rows).await.unwrap();
+    store.audit().append_missing(&rows[200..]).await.unwrap();
+    let page =
+        store.audit().query(&acme(), &Filter::default(), PageRequest { page: 1, limit: 1000 }).await.unwrap();
+    let ids: Vec<_> = page.items.iter().rev().map(|row| row.id.to_string()).collect();
+    assert_eq!(ids, rows.iter().map(|row| row.id.to_string()).collect::<Vec<_>>());
     assert_eq!(page.total, 450);
 }
 
@@ -169,12 +175,12 @@ async fn records_whatever_a_caller_sends(db: Arc<Backend>) {
     odd.details.message = Some("\0\u{FFFF}🦀".repeat(10_000).into());
     store.audit().append(&[odd.clone(), row("acme", "1", 1)]).await.unwrap();
     let mut connection = db.raw().await;
-    let stored = sqlx::query("SELECT tool, details FROM audit WHERE tenant = $1")
+    let stored = sqlx::query("SELECT records FROM audit WHERE tenant = $1")
         .bind("no such tenant \u{FFFD}")
         .fetch_one(&mut connection)
         .await
         .unwrap();
-    assert_eq!(sqlx::Row::get::<String, _>(&stored, 0), "a\u{FFFD}b'; DROP TABLE audit; --");
-    let details: AuditDetails<'_> = serde_json::from_str(&sqlx::Row::get::<String, _>(&stored, 1)).unwrap();
-    assert_eq!(details, odd.details);
+    let stored: serde_json::Value = serde_json::from_str(&sqlx::Row::get::<String, _>(&stored, 0)).unwrap();
+    assert_eq!(stored["tool"], *odd.tool);
+    assert_eq!(stored["details"], serde_json::to_value(&odd.details).unwrap());
 }

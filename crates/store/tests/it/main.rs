@@ -6,6 +6,7 @@
 mod backend;
 
 mod audit;
+mod audit_blocks;
 mod backup;
 mod concurrency;
 mod crash;
