@@ -36,8 +36,8 @@ impl SealedLinks {
             return None;
         }
         let link: Link = serde_json::from_str(self.tokens.open(token)?.as_str()).ok()?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-        (now < link.expires_at).then_some(link)
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_millis();
+        (now < u128::from(link.expires_at_ms)).then_some(link)
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use tool::LinkMethod;
 
-    fn link(expires_at: u64) -> Link {
+    fn link(expires_at_ms: u64) -> Link {
         Link {
             tenant: "acme".parse().unwrap(),
             scheme: "oss".to_owned(),
@@ -67,7 +67,7 @@ mod tests {
             made_at_ms: Some(7),
             key: "中文 a+b&c.txt".to_owned(),
             method: LinkMethod::Get,
-            expires_at,
+            expires_at_ms,
             filename: None,
             content_type: Some("text/plain".to_owned()),
         }

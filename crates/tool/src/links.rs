@@ -25,9 +25,9 @@ pub struct Link {
     /// What may be done with it.
     #[serde(rename = "m")]
     pub method: LinkMethod,
-    /// When that ends, in seconds since 1970.
-    #[serde(rename = "e")]
-    pub expires_at: u64,
+    /// When that ends. Milliseconds since 1970.
+    #[serde(rename = "x")]
+    pub expires_at_ms: u64,
     /// What it is called where it is saved, or what must be written.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,

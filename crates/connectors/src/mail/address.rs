@@ -16,7 +16,7 @@ pub(super) struct NoAddress;
 /// An address, maybe with a name before it: `ada@example.com` or `Ada Lovelace <ada@example.com>`.
 pub(super) fn parse(text: &str) -> Result<Mailbox, NoAddress> {
     // Whoever can break a line can write headers and commands.
-    if text.chars().any(char::is_control) {
+    if text.chars().any(breaks_lines) {
         return Err(NoAddress);
     }
     let (name, address) = match text.trim().strip_suffix('>') {
@@ -29,6 +29,11 @@ pub(super) fn parse(text: &str) -> Result<Mailbox, NoAddress> {
         return Err(NoAddress);
     }
     Ok(Mailbox::new((!name.is_empty()).then(|| name.to_owned()), plain(address)?))
+}
+
+/// Control characters, and those that begin another line or turn the rest of one around where it is shown.
+pub(super) fn breaks_lines(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// An address without quotes and comments, which nobody has, and which programs read differently.

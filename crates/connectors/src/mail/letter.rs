@@ -1,7 +1,7 @@
 //! What is to be sent, read from the arguments of a call and checked as a whole before anything leaves us.
 
 use super::Mail;
-use super::address::{argument, is_same};
+use super::address::{argument, breaks_lines, is_same};
 use super::attachments::{self, Attachment};
 use super::settings::ContentType;
 use super::tools::{MAX_HEADERS, MAX_LINE, MailTool};
@@ -115,6 +115,8 @@ impl Mail {
         // Also what a template made of values.
         check_line(&words.subject, "subject")?;
         check_words(&words.subject, "subject")?;
+        check_text(&words.body, "body")?;
+        check_text(words.text.as_deref().unwrap_or_default(), "text")?;
         if words.subject.chars().count() > MAX_LINE {
             return Err(wrong("subject", &format!("has more than {MAX_LINE} characters")));
         }
@@ -226,9 +228,17 @@ fn check_words(text: &str, parameter: &str) -> Result<()> {
     Ok(())
 }
 
+/// Texts go out as they are, and no server takes this in one.
+fn check_text(text: &str, parameter: &str) -> Result<()> {
+    if text.contains('\0') {
+        return Err(wrong(parameter, "has the character U+0000, which no mail can carry; leave it out"));
+    }
+    Ok(())
+}
+
 /// Whoever can break a line can write headers of his own.
 pub(super) fn check_line(text: &str, parameter: &str) -> Result<()> {
-    if text.chars().any(char::is_control) {
+    if text.chars().any(breaks_lines) {
         return Err(wrong(parameter, "has a line break or another control character; it must be one line"));
     }
     Ok(())

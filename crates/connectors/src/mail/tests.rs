@@ -128,7 +128,17 @@ async fn refuses_line_breaks_wherever_they_could_write_headers() {
     });
     let service = open(settings, folder.path());
     let good = json!({ "to": "a@example.com", "subject": "s", "body": "b" });
-    for evil in ["\r\nBcc: eve@example.com", "\nX: y", "\ry", "\0", "\ty", "\u{85}", "\u{1b}[2J"] {
+    for evil in [
+        "\r\nBcc: eve@example.com",
+        "\nX: y",
+        "\ry",
+        "\0",
+        "\ty",
+        "\u{85}",
+        "\u{1b}[2J",
+        "\u{2028}",
+        "\u{202e}txt",
+    ] {
         for (parameter, change) in [
             ("to", json!({ "to": format!("a@example.com{evil}") })),
             ("to", json!({ "to": [format!("A{evil} <a@example.com>")] })),
@@ -170,6 +180,9 @@ async fn refuses_line_breaks_wherever_they_could_write_headers() {
             send(&service, "fixed", json!({ "variables": { "x": format!("v{evil}") } })).await.unwrap_err();
         assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("subject")), "{error}");
     }
+    let no_text = json!({ "to": "a@example.com", "subject": "s", "body": "a\0b" });
+    let error = send(&service, "send", no_text).await.unwrap_err();
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("body")), "{error}");
     assert!(kept(folder.path()).is_empty());
 }
 

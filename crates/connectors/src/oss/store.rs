@@ -80,6 +80,8 @@ pub(super) struct Listing {
     pub(super) prefixes: Vec<String>,
     /// There are more behind the last.
     pub(super) is_truncated: bool,
+    /// The last as the store orders them, where that may not be the order of bytes.
+    pub(super) last: Option<String>,
 }
 
 impl Listing {
@@ -89,6 +91,9 @@ impl Listing {
 
     /// The last key or prefix of the page, from where the next one goes on.
     pub(super) fn last(&self) -> Option<&str> {
+        if self.last.is_some() {
+            return self.last.as_deref();
+        }
         let (object, prefix) = (self.objects.last().map(|object| object.key.as_str()), self.prefixes.last());
         object.max(prefix.map(String::as_str))
     }

@@ -154,7 +154,8 @@ impl Budget {
                 _ => failure.error.with("attempts", number),
             };
             let left = self.attempts.saturating_sub(number);
-            if left == 0 || !error.is_retryable() {
+            // An attempt without any time would be made all the same, and nobody would wait for its answer.
+            if left == 0 || !error.is_retryable() || self.remaining().is_zero() {
                 return Err(error);
             }
             let Some(pause) = self.pause(number, left, failure.retry_after) else { return Err(error) };
@@ -216,6 +217,22 @@ mod tests {
         for failures in 1..50 {
             let (whole, scattered) = (backoff.after(failures), backoff.scattered(failures));
             assert!(whole / 2 <= scattered && scattered <= whole, "{scattered:?} of {whole:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_time_is_the_end_of_the_attempts() {
+        let backoff = Backoff { initial: Duration::ZERO, max: Duration::ZERO };
+        for attempt in [Duration::MAX, Duration::from_secs(60), Duration::from_millis(50)] {
+            let made = std::cell::Cell::new(0);
+            let deadline = Instant::now() + Duration::from_millis(50);
+            let budget = Budget { deadline, attempt, attempts: 3, backoff };
+            let ended = budget.run(|| async {
+                made.set(made.get() + 1);
+                std::future::pending::<Result<(), Failure>>().await
+            });
+            assert_eq!(ended.await.unwrap_err().kind(), tool::ErrorKind::Timeout);
+            assert_eq!(made.get(), 1, "{attempt:?}");
         }
     }
 

@@ -22,6 +22,7 @@ const LATE: Late = Late {
 
 /// How many requests of one call are on their way at the same time.
 const AT_ONCE: usize = 8;
+const AFTER_THE_CALL: Duration = Duration::from_secs(1);
 
 impl Sms {
     pub(super) async fn send(&self, cx: &Context, tool: &SmsTool, call: &Call) -> Result<Output> {
@@ -104,7 +105,8 @@ impl Carry for Carrier<'_> {
     /// Only what surely sent nothing is repeated: what did not get there, and what the vendor had no time for.
     async fn carry(&self, piece: &Vec<Number>, is_doubtful: &AtomicBool) -> Result<Vec<Fate>> {
         let budget = Budget {
-            deadline: self.cx.deadline,
+            // The end of the call comes first, and knows what may have been sent.
+            deadline: self.cx.deadline + AFTER_THE_CALL,
             attempt: Duration::MAX,
             attempts: self.sms.attempts,
             backoff: self.sms.backoff,

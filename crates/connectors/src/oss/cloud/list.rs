@@ -5,7 +5,7 @@ use crate::oss::store::{ListRequest, Listing};
 use futures::TryStreamExt as _;
 use opendal::options::ListOptions;
 use opendal::{Entry, HttpTransporter, OperationContext};
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use tool::{Error, Object, Result};
 
 /// How many keys are passed over for a store that cannot begin where the last page ended, or cannot join.
@@ -27,16 +27,22 @@ pub(super) async fn list(cloud: &Cloud, request: &ListRequest) -> Result<Listing
         start_after: request.after.clone().filter(|_| capability.list_with_start_after),
         ..ListOptions::default()
     };
+    let is_in_its_order = request.delimiter.is_none() && capability.list_with_start_after;
     let context =
         OperationContext::new().with_http_transport(HttpTransporter::new(cloud.transport.for_list()));
     let operator = cloud.operator.clone().with_context(context);
     let mut entries = operator.lister_options(&request.prefix, options).await.map_err(explain)?;
-    let (mut found, mut passed) = (BTreeMap::new(), 0);
+    let (mut found, mut passed) = (Found::default(), 0);
     // Folders come before the files of their page, so that it must be there as a whole.
     let enough = request.limit + 1 + if is_by_folder { page } else { 0 };
-    while found.len() < enough {
+    while found.entries.len() < enough {
         let Some(entry) = entries.try_next().await.map_err(explain)? else { break };
-        if !put(request, &entry, &mut found) {
+        let is_seen = match is_in_its_order {
+            // The store begins behind it, in an order that may not be that of bytes.
+            true => request.after.as_deref() == Some(entry.path()),
+            false => request.is_seen(entry.path()),
+        };
+        if is_seen || !put(request, &entry, &mut found) {
             passed += 1;
         }
         if passed > MAX_PASSED {
@@ -46,11 +52,28 @@ pub(super) async fn list(cloud: &Cloud, request: &ListRequest) -> Result<Listing
             return Err(Error::unsupported(message));
         }
     }
+    if !is_in_its_order {
+        found.entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    }
     Ok(to_listing(request, found))
 }
 
-/// Keys and what they are joined to, in order; what is joined is no object.
-type Found = BTreeMap<String, Option<Object>>;
+/// Keys and what they are joined to, each once and as they came; what is joined is no object.
+#[derive(Default)]
+struct Found {
+    entries: Vec<(String, Option<Object>)>,
+    names: HashSet<String>,
+}
+
+impl Found {
+    fn insert(&mut self, name: &str, object: Option<Object>) -> bool {
+        let is_new = self.names.insert(name.to_owned());
+        if is_new {
+            self.entries.push((name.to_owned(), object));
+        }
+        is_new
+    }
+}
 
 /// Whether the entry brings something that was not there yet.
 fn put(request: &ListRequest, entry: &Entry, found: &mut Found) -> bool {
@@ -60,24 +83,26 @@ fn put(request: &ListRequest, entry: &Entry, found: &mut Found) -> bool {
         return false;
     }
     match request.group(key) {
-        Some(group) => found.insert(group.to_owned(), None).is_none(),
-        None => found.insert(key.to_owned(), Some(to_object(key, entry.metadata()))).is_none(),
+        Some(group) => found.insert(group, None),
+        None => found.insert(key, Some(to_object(key, entry.metadata()))),
     }
 }
 
-/// The key is below the prefix, and no page before has had it.
+/// The key is below the prefix.
 fn is_wanted(request: &ListRequest, key: &str) -> bool {
     let is_folder_itself = key == request.prefix && key.ends_with('/');
-    !request.is_seen(key) && key.starts_with(&request.prefix) && !is_folder_itself && !key.is_empty()
+    key.starts_with(&request.prefix) && !is_folder_itself && !key.is_empty()
 }
 
 fn to_listing(request: &ListRequest, found: Found) -> Listing {
-    let mut listing = Listing { is_truncated: found.len() > request.limit, ..Listing::default() };
-    for (key, object) in found.into_iter().take(request.limit) {
+    let mut listing = Listing { is_truncated: found.entries.len() > request.limit, ..Listing::default() };
+    for (key, object) in found.entries.into_iter().take(request.limit) {
+        listing.last = Some(key.clone());
         match object {
             Some(object) => listing.objects.push(object),
             None => listing.prefixes.push(key),
         }
     }
+    listing.objects.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     listing
 }

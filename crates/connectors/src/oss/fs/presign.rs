@@ -31,7 +31,7 @@ impl Linker {
             return Err(Error::unsupported("links to files of this machine need a server that serves them"));
         };
         let expires_at = SystemTime::now() + request.expires;
-        let seconds = expires_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let since = expires_at.duration_since(UNIX_EPOCH).unwrap_or_default();
         let link = Link {
             tenant: self.tenant.clone(),
             scheme: Settings::SCHEME.to_owned(),
@@ -39,7 +39,7 @@ impl Linker {
             made_at_ms: self.made_at_ms,
             key: request.key.as_str().to_owned(),
             method: request.method,
-            expires_at: seconds,
+            expires_at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             filename: request.filename.map(str::to_owned),
             content_type: request.content_type.map(str::to_owned),
         };
@@ -47,10 +47,6 @@ impl Linker {
         if let Some(content_type) = request.content_type.filter(|_| request.method == LinkMethod::Put) {
             headers.insert("Content-Type".to_owned(), content_type.to_owned());
         }
-        Ok(Presigned {
-            url: links.url(&link)?,
-            headers,
-            expires_at: UNIX_EPOCH + std::time::Duration::from_secs(seconds),
-        })
+        Ok(Presigned { url: links.url(&link)?, headers, expires_at })
     }
 }
