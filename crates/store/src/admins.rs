@@ -21,6 +21,13 @@ pub(crate) async fn delete(store: &Store, tenant: &TenantId, what: &str, id: &st
     write.commit_change(tenant).await
 }
 
+/// The tenant of one of those who may come in: whoever looks after all tenants has no more than an id.
+pub(crate) async fn tenant_of(store: &Store, what: &str, id: &str) -> Result<Option<TenantId>> {
+    let sql = format!("SELECT tenant FROM {what}s WHERE id = $1");
+    let row = sqlx::query(AssertSqlSafe(sql)).bind(id.to_owned()).fetch_optional(store.pool()).await?;
+    row.map(|row| row::parsed(&row, "tenant")).transpose()
+}
+
 /// How many keys and people manage the platform without restriction. Whoever asks is the only one who changes that,
 /// until the write ends: two who take away the last two ways in would otherwise both find the other's.
 pub(crate) async fn count(write: &mut Write) -> Result<i64> {

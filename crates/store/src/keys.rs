@@ -184,6 +184,11 @@ impl Keys<'_> {
         decode(&row)
     }
 
+    /// The tenant that a key belongs to, if there is one with this id. Platform-wide: for those who look after all tenants.
+    pub async fn tenant_of(self, id: &KeyId) -> Result<Option<TenantId>> {
+        admins::tenant_of(self.0, "key", id.as_str()).await
+    }
+
     /// The key.
     pub async fn get(self, tenant: &TenantId, id: &KeyId) -> Result<Key> {
         let sql = format!("SELECT {COLUMNS} FROM keys WHERE tenant = $1 AND id = $2");

@@ -97,6 +97,11 @@ impl Users<'_> {
         decode(&row)
     }
 
+    /// The tenant that a user belongs to, if there is one with this id. Platform-wide: for those who look after all tenants.
+    pub async fn tenant_of(self, id: &UserId) -> Result<Option<TenantId>> {
+        admins::tenant_of(self.0, "user", id.as_str()).await
+    }
+
     /// The user.
     pub async fn get(self, tenant: &TenantId, id: &UserId) -> Result<User> {
         let sql = format!("SELECT {COLUMNS} FROM users WHERE tenant = $1 AND id = $2");

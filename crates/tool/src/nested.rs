@@ -42,6 +42,8 @@ pub struct ChosenBy {
 pub struct Nested {
     /// The request id of the call around it.
     pub parent: Arc<str>,
+    /// That of the outermost one.
+    pub root: Arc<str>,
     /// How many calls are around it.
     pub depth: u8,
     /// What it is a part of.
@@ -59,6 +61,7 @@ impl Nested {
         }
         Self {
             parent: parent.request_id.clone(),
+            root: outer.map_or_else(|| parent.request_id.clone(), |outer| outer.root.clone()),
             depth: outer.map_or(0, |outer| outer.depth).saturating_add(1),
             step,
             deadline: parent.deadline,

@@ -51,6 +51,19 @@ impl Trace {
         })
     }
 
+    /// What everything that follows from a request goes by where neither its client nor we have a trace: the id of the
+    /// request in other letters, if it is one of ours.
+    #[must_use]
+    pub fn id_of_request(request_id: &str) -> u128 {
+        // FNV-1a, the same on every replica.
+        let hash = |text: &str| {
+            text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash: u128, byte| {
+                (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+            })
+        };
+        uuid::Uuid::try_parse(request_id).map_or_else(|_| hash(request_id), |id| id.as_u128())
+    }
+
     /// A place below this one, or in a trace of its own.
     pub(crate) fn below(around: Option<&Arc<Self>>, spans: Arc<dyn Spans>) -> Self {
         let (id, flags, state) = match around {
@@ -100,6 +113,14 @@ mod tests {
         let later = PARENT.replacen("00", "cc", 1) + "-what-the-future-holds";
         assert_eq!(Trace::parse(&later, None).unwrap().parent(), PARENT);
         assert!(!Trace::parse(&PARENT.replace("-01", "-00"), None).unwrap().is_sampled());
+    }
+
+    #[test]
+    fn a_request_without_a_trace_goes_by_its_own_id() {
+        let id = "01a1f42d-e8ff-7115-b168-45b75512db9b";
+        assert_eq!(format!("{:032x}", Trace::id_of_request(id)), id.replace('-', ""));
+        assert_eq!(Trace::id_of_request("abc"), Trace::id_of_request("abc"));
+        assert_ne!(Trace::id_of_request("abc"), Trace::id_of_request("abd"));
     }
 
     #[test]

@@ -50,6 +50,11 @@ async fn records_who_called_what_with_which_outcome(backend: Backend) {
     assert!(record["duration_us"].as_i64().unwrap() > 0);
     assert!(record["result_bytes"].as_i64().unwrap() > 0);
     assert!(record["at"].as_str().unwrap().ends_with('Z'));
+    // Whoever sends no trace has the id of the request.
+    let plain = json!({ "uri": "api://crm/get_order", "arguments": { "userId": "bob" } });
+    acme.post("call", plain).await.is(200);
+    let record = audited(&acme, "", 2).await.remove(0);
+    assert_eq!(record["trace_id"], record["request_id"].as_str().unwrap().replace('-', ""), "{record}");
 }
 
 /// HT-5.6

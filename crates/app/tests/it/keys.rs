@@ -6,6 +6,7 @@ use testkit::{Backend, Client, TestApp, eventually, http, on_both_databases};
 
 on_both_databases! {
     shows_a_key_once
+    lets_admins_look_after_keys_and_users_of_every_tenant
     stops_a_deleted_disabled_or_expired_key_at_once
     holds_a_key_to_its_scopes_and_allow_list
     limits_calls_of_keys_and_tenants
@@ -27,6 +28,34 @@ async fn shows_a_key_once(backend: Backend) {
     assert!(!changed.text.contains(&key));
     assert_ne!(app.post("keys", json!({ "name": "ci" })).await.is(201).string("key"), key);
     assert_eq!(app.as_key(&key).get("auth/me").await.is(200).body["name"], "other");
+}
+
+/// Whoever has made them has no more than their ids.
+async fn lets_admins_look_after_keys_and_users_of_every_tenant(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    for tenant in ["acme", "other"] {
+        app.post("tenants", json!({ "id": tenant, "name": tenant })).await.is(201);
+    }
+    let manager =
+        app.post("keys", json!({ "name": "m", "tenant": "other", "role": "manager" })).await.is(201);
+    let manager = app.as_key(manager.string("key"));
+    let user = json!({ "username": "ada", "password": "correct horse battery", "tenant": "acme" });
+    let user = format!("users/{}", app.post("users", user).await.is(201).string("id"));
+    let made = app.post("keys", json!({ "name": "ci", "tenant": "acme" })).await.is(201);
+    let (key, client) = (format!("keys/{}", made.string("id")), app.as_key(made.string("key")));
+    for path in [&key, &user] {
+        assert_eq!(app.get(path).await.is(200).body["tenant"], "acme");
+        manager.get(path).await.is_problem(404, "NOT_FOUND");
+        manager.delete(path).await.is_problem(404, "NOT_FOUND");
+    }
+    app.patch(&key, json!({ "name": "renamed" })).await.is(200);
+    assert_eq!(client.get("auth/me").await.is(200).body["name"], "renamed");
+    assert_eq!(app.get("keys?tenant=acme").await.is(200).body["total"], 1);
+    app.delete(&key).await.is(204);
+    client.get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+    app.patch(&user, json!({ "role": "viewer" })).await.is(200);
+    app.delete(&user).await.is(204);
+    app.get(&user).await.is_problem(404, "NOT_FOUND");
 }
 
 async fn stops_a_deleted_disabled_or_expired_key_at_once(backend: Backend) {

@@ -283,6 +283,9 @@ fn follows_its_file_and_tells_the_client() {
     std::fs::write(&path, "{ broken").unwrap();
     std::thread::sleep(Duration::from_millis(1200));
     assert!(!client.names().is_empty(), "an invalid file keeps the last good state");
+    std::fs::write(&path, json!({ "mcpServers": { "a": { "command": 5 } } }).to_string()).unwrap();
+    std::thread::sleep(Duration::from_millis(1200));
+    assert!(!client.names().is_empty(), "so does a mistake in one service");
     std::fs::write(&path, json!({ "mcpServers": { "a": good(), "b": good() } }).to_string()).unwrap();
     // On a busy machine "a" may have been late as well, and was told of first.
     for _ in 0..2 {

@@ -238,12 +238,17 @@ impl ReconnectingClient {
         if let Phase::Connecting(done) = &state.phase {
             return Ok(Step::Wait(done.clone()));
         }
-        if has_waited && let Some((failure, diagnosis)) = &state.last_failure {
-            return Err(failure::error(&self.target, failure, diagnosis));
+        let failed = state.last_failure.as_ref();
+        let failed = failed.map(|(failure, diagnosis)| failure::error(&self.target, failure, diagnosis));
+        // A wrong key stays one.
+        let is_refused = failed.as_ref().is_some_and(Error::is_about_credentials);
+        let is_coming_back = state.is_coming_back(&self.limits) && !is_refused;
+        if let Some(error) = failed.filter(|_| has_waited && !is_coming_back) {
+            return Err(error);
         }
         let pause = state.retry_at.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
         if let (Some(at), true) = (state.retry_at, !pause.is_zero()) {
-            return if pause <= SHORT_PAUSE {
+            return if pause <= SHORT_PAUSE || is_coming_back {
                 Ok(Step::Pause(at))
             } else {
                 Err(self.backing_off(&state, pause))

@@ -48,6 +48,7 @@ impl ReconnectingClient {
                 let session = Arc::new(Session::new(client, diagnosis));
                 state.phase = Phase::Ready(session.clone());
                 state.last_failure = None;
+                state.was_connected = true;
                 state.era = Some(session.client.version().era());
                 let is_suspect = std::mem::take(&mut state.is_suspect);
                 drop(state);

@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) era: Option<Era>,
     /// The last connection broke, so that the server may offer something else now.
     pub(super) is_suspect: bool,
+    /// The server has been there.
+    pub(super) was_connected: bool,
 }
 
 #[derive(Default)]
@@ -58,6 +60,15 @@ impl State {
 
     pub(super) fn fail(&mut self, limits: &Limits) {
         self.failures = self.failures.saturating_add(1);
-        self.retry_at = Some(Instant::now() + limits.backoff.after(self.failures));
+        let pause = match self.is_coming_back(limits) {
+            true => limits.backoff.initial,
+            false => limits.backoff.after(self.failures),
+        };
+        self.retry_at = Some(Instant::now() + pause);
+    }
+
+    /// The server has been there and is gone: as often as the settings say, whoever needs it waits for the next attempt.
+    pub(super) fn is_coming_back(&self, limits: &Limits) -> bool {
+        self.was_connected && self.failures <= limits.retries
     }
 }

@@ -315,6 +315,8 @@ impl Record {
             Ok(_) => secrets.masked_text(&redact::redact_text(&message, &hidden)),
             Err(_) => secrets.masked_text(&redact::redact_text(&mask::mask_named(&message), &hidden)),
         });
+        let root = self.nested.as_deref().map_or(&self.request_id, |nested| &nested.root);
+        let trace = self.trace.as_deref().map_or_else(|| Trace::id_of_request(root), |trace| trace.id);
         let entry = Entry {
             id: audit_id.unwrap_or_else(tool::new_id),
             tenant: self.tenant,
@@ -332,7 +334,7 @@ impl Record {
             message,
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
-            trace_id: self.trace.as_deref().map(|trace| format!("{:032x}", trace.id)),
+            trace_id: Some(format!("{trace:032x}")),
             parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
             run_id: of_nested.or(run_of_account).map(String::from),
             node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),

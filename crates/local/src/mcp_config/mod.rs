@@ -97,6 +97,25 @@ impl McpConfig {
         self.switched().iter().map(|(name, entry, _)| surroundings.definition(name, entry)).collect()
     }
 
+    /// The same after a change of the file: a service in which there is a mistake now stays as it was, if it was good.
+    pub(super) fn services_after(&self, before: &[ServiceDefinition]) -> Vec<ServiceDefinition> {
+        let surroundings = self.surroundings();
+        let service = |(name, entry, _): &(&str, Value, Vec<String>)| {
+            let service = surroundings.definition(name, entry);
+            // What is wrong only here, as a variable that is not set, is not a mistake in the file.
+            let mistakes = check::problems(&surroundings.definition_anywhere(name, entry));
+            let good = before.iter().find(|old| old.id == service.id && check::problems(old).is_empty());
+            match (mistakes.first(), good) {
+                (Some(mistake), Some(good)) => {
+                    tracing::warn!("the last good state of the service '{name}' stays: {mistake}");
+                    good.clone()
+                }
+                _ => service,
+            }
+        };
+        self.switched().iter().map(service).collect()
+    }
+
     /// What a service says in the words of the connector, as it stands in the file.
     pub fn understood(&self, name: &str) -> Value {
         let entry = self.services.get(name).map(|entry| self.switched_entry(name, entry).0);

@@ -34,8 +34,9 @@ pub fn follow(
 ) -> watch::Receiver<Vec<ServiceDefinition>> {
     let poke = Arc::new(Notify::new());
     let own = followed.has_self_tools.then(|| self_tools::service(&followed.path, poke.clone()));
-    let services = move |config: &McpConfig| config.services().into_iter().chain(own.clone()).collect();
-    let (tx, rx) = watch::channel(services(first));
+    let with_own = move |services: Vec<ServiceDefinition>| services.into_iter().chain(own.clone()).collect();
+    let mut services = first.services();
+    let (tx, rx) = watch::channel(with_own(services.clone()));
     tokio::spawn(async move {
         let Followed { path, pins, .. } = followed;
         let inputs = inputs::place().ok();
@@ -59,7 +60,8 @@ pub fn follow(
                     if is_changed {
                         tracing::info!("{} has changed and is in use", path.display());
                     }
-                    tx.send_replace(services(&config));
+                    services = config.services_after(&services);
+                    tx.send_replace(with_own(services.clone()));
                 }
                 Err(error) => tracing::warn!(%error, "the last good state stays: {error}"),
             }

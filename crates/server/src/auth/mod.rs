@@ -336,6 +336,7 @@ impl SignedIn {
 
 #[derive(serde::Deserialize)]
 struct TenantQuery {
+    #[serde(alias = "tenant")]
     tenant_id: Option<String>,
 }
 

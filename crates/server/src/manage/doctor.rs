@@ -121,10 +121,11 @@ async fn search(state: &Shared, signed_in: &SignedIn) -> Vec<CheckView> {
 fn services(catalog: &TenantCatalog) -> Vec<CheckView> {
     let all: Vec<_> = configured(catalog).collect();
     let failing: Vec<_> = all.iter().filter(|service| HealthView::of_service(service).is_failing()).collect();
-    let mut checks = vec![CheckView::ok(
-        "services",
-        format!("{} of {} answer or are switched off", all.len() - failing.len(), all.len()),
-    )];
+    let told = format!("{} of {} answer or are switched off", all.len() - failing.len(), all.len());
+    let mut checks = vec![match failing.is_empty() {
+        true => CheckView::ok("services", told),
+        false => CheckView::warning("services", told, "look at those that fail, below"),
+    }];
     checks.extend(failing.into_iter().take(MOST).map(|service| {
         let why = HealthView::of_service(service).error().unwrap_or_else(|| "it does not answer".to_owned());
         let advice = "start it or correct its settings; it is asked again by itself";

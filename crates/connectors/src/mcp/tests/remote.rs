@@ -210,3 +210,33 @@ async fn a_websocket_that_does_not_let_us_in_says_so() {
     let error = error_of(&*service, "echo", json!({})).await;
     assert_eq!((error.reason(), error.status()), (Some(Reason::CredentialsRejected), Some(401)), "{error:?}");
 }
+
+/// MC-4
+#[tokio::test]
+async fn waits_for_a_server_that_is_coming_back_as_often_as_the_settings_say() {
+    let server = ws::Server::start(None).await;
+    let address = server.url().strip_prefix("ws://").unwrap().split('/').next().unwrap().to_owned();
+    let proxy = testkit::tcp_proxy::TcpProxy::start(address.clone()).await;
+    let url = server.url().replace(&address, &proxy.address().to_string());
+    let service = remote(&url, json!({ "type": "ws", "reconnectInterval": 300, "maxRetries": 10 }));
+    assert_eq!(text(&*service, "echo", json!({ "text": "a" })).await, "a");
+    proxy.cut();
+    assert!(is_true_soon(|| proxy.open() == 0).await);
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        proxy.restore();
+    };
+    let begun = Instant::now();
+    let (answer, ()) = tokio::join!(text(&*service, "echo", json!({ "text": "b" })), back);
+    assert_eq!(answer, "b");
+    assert!(begun.elapsed() >= Duration::from_millis(700));
+    // One that does not come back is given up after so many attempts, and later callers do not wait.
+    let service = remote(&url, json!({ "type": "ws", "reconnectInterval": 50, "maxRetries": 3 }));
+    assert_eq!(text(&*service, "echo", json!({ "text": "a" })).await, "a");
+    proxy.cut();
+    assert!(is_true_soon(|| proxy.open() == 0).await);
+    assert_eq!(error_of(&*service, "echo", json!({})).await.kind(), ErrorKind::Unavailable);
+    let begun = Instant::now();
+    let error = error_of(&*service, "echo", json!({})).await;
+    assert!(begun.elapsed() < Duration::from_millis(300) && error.is_retryable(), "{error:?}");
+}

@@ -19,7 +19,8 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 const DESCRIPTION: &str = "One governed door to everything an agent can call. \
     Send `Authorization: Bearer <key>` with every request but the sign-in. \
-    Refusals are RFC 9457 problems; a tool that ran and failed is a 200 with `isError`.";
+    Refusals are RFC 9457 problems; a tool that ran and failed is a 200 with `isError`. \
+    A request acts on the tenant of its key; admins of the platform name another one with `?tenant_id=` in any request.";
 
 const DOCUMENT: &str = "/api/openapi.json";
 

@@ -75,6 +75,10 @@ pub(super) async fn get(
 ) -> Result<Answer<Stats>> {
     signed_in.may_read()?;
     let keys = query.keys()?;
+    if keys.contains(&AuditKey::Caller) && signed_in.only_own().is_none() {
+        // Whose calls those are is for those who look after the tenant.
+        signed_in.may_manage()?;
+    }
     let (window, steps) = query.window(signed_in.only_own())?;
     state.gateway.audit().flush(FLUSH).await;
     let tallies = state.store.audit().tally(&signed_in.tenant, &window, &keys);

@@ -7,6 +7,7 @@ use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use crate::manage::time;
 use axum::Json as Answer;
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use document::{Change, Error as DocumentError, Node, Pointer};
@@ -131,7 +132,12 @@ pub(crate) async fn remove(
     signed_in: SignedIn,
     Path(id): Path<TableId>,
     Query(query): Query<DataQuery>,
+    body: Bytes,
 ) -> Result<Answer<TableView>> {
+    if !matches!(body.trim_ascii(), b"" | b"{}") {
+        let message = "this request has no body: it removes all that is at json_path; name each part that is to go by its own json_path";
+        return Err(Problem::invalid_field("body", message));
+    }
     let edit = |document: &Node, at: &Pointer| {
         let Some((parent, key)) = at.split_last() else {
             let message = "give the json_path of what is to go; the whole document goes with its table";
