@@ -70,6 +70,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gateway
 	$(CARGO) bench -p gotemplate
 	bench/all.sh
+	bench/audit.sh
 	bench/tables.sh
 	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/events.mjs
 	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/growth.mjs

@@ -5,14 +5,15 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails by panicking")]
 
+mod echo;
+
 use async_trait::async_trait;
+use echo::KINDS;
 use futures::StreamExt as _;
 use gateway::audit::{Audit, Entry, Sink};
 use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
 use runtime::Flows;
 use runtime::flows::{FlowOptions, Given, NewStart, Origin, Version};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
 use std::path::Path;
@@ -22,39 +23,7 @@ use store::flows::{NewDraft, Publication};
 use store::runs::{RunFilter, State};
 use store::{PageRequest, Store};
 use tokio_util::sync::CancellationToken;
-use tool::{
-    Call, Caller, Connector, Context, Door, Env, ErrorKind, Kind, Limits, Outcome, Output, Result, RunId,
-    Settings, TenantId, Tool,
-};
-
-/// A tool that answers at once.
-#[derive(Deserialize, JsonSchema)]
-struct Echo {}
-
-impl Settings for Echo {
-    const SCHEME: &'static str = "bench";
-    const TITLE: &'static str = "Benchmark";
-    fn open(self, _: &Env) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(self))
-    }
-}
-
-#[async_trait]
-impl Connector for Echo {
-    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
-        Ok(vec![Tool::new("echo", "Says it again.", &json!({ "type": "object" }))?])
-    }
-
-    async fn call(&self, _: &Context, call: Call) -> Result<Outcome> {
-        Ok(Outcome::Done(Output::json(call.arguments.to_raw())))
-    }
-
-    async fn health(&self, _: &Context) -> Result<()> {
-        Ok(())
-    }
-}
-
-static KINDS: [Kind; 1] = [Kind::of::<Echo>()];
+use tool::{Caller, Context, Door, Env, ErrorKind, Limits, Result, RunId, TenantId};
 
 struct Nowhere;
 

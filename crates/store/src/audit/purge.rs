@@ -65,11 +65,11 @@ impl Audit<'_> {
         let walk = Walk::new(self.0.backend(), Wanted::new(tenant, filter), Order::OldestFirst);
         let (mut walk, mut count) = (walk.among(part), 0);
         loop {
-            let mut write = self.0.write().await?;
-            let found = walk.next(write.connection()).await?;
+            let found = walk.next(&mut *self.0.pool().acquire().await?).await?;
             if found.is_empty() {
                 return Ok(count);
             }
+            let mut write = self.0.write().await?;
             for block in found {
                 count += cut(&mut write, kind, tenant, time, &block).await?;
             }
