@@ -23,7 +23,7 @@ use store::flows::{NewDraft, Publication};
 use store::runs::{RunFilter, State};
 use store::{PageRequest, Store};
 use tokio_util::sync::CancellationToken;
-use tool::{Caller, Context, Door, Env, ErrorKind, Limits, Result, RunId, TenantId};
+use tool::{Caller, Door, Env, ErrorKind, Limits, Result, RunId, TenantId};
 
 struct Nowhere;
 
