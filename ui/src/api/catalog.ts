@@ -6,15 +6,31 @@ import { figures, get, write } from "./raw";
 import { definitionOf, tool } from "./tools";
 import type { CallAnswer, Catalog, CatalogTool, May, Overview, Stats, Tool, ToolEntry } from "./types";
 
+/** What answers for the runs of flows is part of the server: nobody has set it up, and it has no page. */
+const isTheServers = (type: string | null | undefined) => type === "flows";
+
+/** Without what is no service of theirs. */
+export const ofTheirs = (all: Catalog): Catalog => ({
+  ...all,
+  services: all.services.filter(({ type }) => !isTheServers(type)),
+});
+
+const seenByThem = (all: Overview): Overview => ({
+  ...all,
+  services: all.services.filter(({ kind }) => !isTheServers(kind)),
+});
+
 export const catalog = queryOptions({
   queryKey: ["catalog"],
   queryFn: ({ signal }) => get<Catalog>("/catalog", {}, signal),
+  select: ofTheirs,
   staleTime: 5_000,
 });
 
 export const overview = queryOptions({
   queryKey: ["overview"],
   queryFn: ({ signal }) => figures<Overview>("/overview", {}, signal),
+  select: seenByThem,
   refetchInterval: 5_000,
 });
 
@@ -31,6 +47,9 @@ export function partsOf(uri: string): { type: string; service: string; tool: str
   const [, type = "", service = "", tool = ""] = /^([^:]+):\/\/([^/?]*)(?:\/([^?]*))?/.exec(uri) ?? [];
   return { type, service: decodeURIComponent(service), tool: decodeURIComponent(tool) };
 }
+
+/** The address of the tool alone: what a call may set behind `?`, like its time limit, is not part of which one it is. */
+export const withoutOptions = (uri: string): string => uri.replace(/\?.*/s, "");
 
 /** The schema of a tool's arguments; null where it is not told to whoever asks. */
 export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => boolean) =>

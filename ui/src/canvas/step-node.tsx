@@ -48,7 +48,7 @@ export function StepNode({ data }: { data: Data }) {
       <strong>
         <bdi>{step.id}</bdi>
       </strong>
-      <span className={css.uri}>{step.uri || words.flows.kinds[step.kind]}</span>
+      <span className={css.uri}>{step.uri || words.stepKinds[step.kind]}</span>
       {state !== "idle" && <StateBadge state={state} />}
       <Handle type="source" position={Position.Right} />
     </div>

@@ -69,13 +69,13 @@ function Talk({ agent, first }: { agent: string; first: Turn[] }) {
       <form onSubmit={onSubmit} onKeyDown={onKeyDown}>
         <Stack>
           <AreaField label={words.agents.message} value={text} onValue={setText} rows={3} />
-          <Row at="end">
-            {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
+          <Row>
             {may("call") && (
               <Button look="primary" type="submit" disabled={isBusy}>
                 {words.agents.send}
               </Button>
             )}
+            {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
           </Row>
         </Stack>
       </form>

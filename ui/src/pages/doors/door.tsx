@@ -26,6 +26,7 @@ import {
   Stack,
   SwitchField,
   Table,
+  Text,
   useAddress,
 } from "../../kit";
 import { useWords, wordOf } from "../../words";
@@ -61,7 +62,7 @@ function OneDoor({ of }: { of: Door }) {
       <Loaded query={query}>
         {(rows) => (
           <Stack>
-            {of.description && <p>{of.description}</p>}
+            {of.description && <Text>{of.description}</Text>}
             <Muted>{words.doors.on(on, rows.length)}</Muted>
             <ToolSearch of={of} />
             <Bindings of={of} rows={rows} />
