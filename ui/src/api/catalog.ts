@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
 import { ApiError } from "./error";
 import { figures, get, write } from "./raw";
-import { definitionOf, tool } from "./tools";
+import { definitionOf, tool, tools } from "./tools";
 import type { CallAnswer, Catalog, CatalogTool, May, Overview, Stats, Tool, ToolEntry } from "./types";
 
 /** What answers for the runs of flows is part of the server: nobody has set it up, and it has no page. */
@@ -60,17 +60,15 @@ export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => bo
     queryFn: () => (entry ? schemaOf(entry, may("make_tools")) : null),
   });
 
-/** The Tool; for whoever may call it and not read it, what the catalog knows of it. */
-export const shownTool = (id: string) =>
+/** The Tool; for whoever may call it and not read it, what the catalog knows of it. Callers read their own. */
+export const shownTool = (id: string, isCaller: boolean) =>
   queryOptions({
     queryKey: ["tools", id, "shown"],
-    queryFn: () =>
-      tool(id).catch(async (error: unknown): Promise<Tool | CatalogTool> => {
-        const { tools } = await get<Catalog>("/catalog");
-        const found = error instanceof ApiError && error.status === 404 && tools.find((one) => one.id === id);
-        if (!found) throw error;
-        return found;
-      }),
+    queryFn: async (): Promise<Tool | CatalogTool> => {
+      if (!isCaller || (await tools()).some((one) => one.id === id)) return tool(id);
+      const { tools: callable } = await get<Catalog>("/catalog");
+      return callable.find((one) => one.id === id) ?? tool(id);
+    },
   });
 
 type Schema = Record<string, unknown>;
