@@ -167,6 +167,7 @@ test("the canvas speaks the language of the page", async ({ page }) => {
   await page.goto(`${url()}/ui/flows/${id}`);
   await expect(page.getByLabel("从 a 到 b 的连线")).toBeAttached();
   await expect(page.getByLabel(/^Edge/)).toHaveCount(0);
+  await expect(page.locator("[aria-roledescription=edge], [aria-roledescription=node]")).toHaveCount(0);
 });
 
 /** UI-6: what is done in the panel is seen on the plane. */

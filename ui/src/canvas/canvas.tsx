@@ -11,6 +11,8 @@ import { StepNode } from "./step-node";
 
 const nodeTypes = { step: StepNode };
 const edgeTypes = { lane: LaneEdge };
+/** The library's own words for what things are would be English. */
+const UNSAID = { "aria-roledescription": undefined };
 const FIT = { maxZoom: 1, padding: 0.15 };
 
 /** All steps stay in sight when the panel takes room beside them and when they come to stand elsewhere, until somebody
@@ -68,6 +70,7 @@ export default function Canvas(props: CanvasProps) {
       height: SIZE.height,
       selected: step.id === selected,
       focusable: false,
+      domAttributes: UNSAID,
       data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onEnter, onRemove, isLocked },
     };
   });
@@ -80,6 +83,7 @@ export default function Canvas(props: CanvasProps) {
         id: `${edge.from} ${edge.kind} ${edge.to}`,
         type: lanes.get(ends(edge))?.length ? "lane" : "default",
         ariaLabel: words.flows.edge(edge.from, edge.to),
+        domAttributes: UNSAID,
         data: { lanes: lanes.get(ends(edge)) },
         source: edge.from,
         target: edge.to,

@@ -18,6 +18,7 @@ it("cuts what is long", () => {
 it("knows where a long name may be broken", () => {
   expect(partsOf("crm__get_order")).toEqual(["crm__get_order"]);
   expect(partsOf("crm__get_order.by-number")).toEqual(["crm__", "get_", "order.", "by-", "number"]);
+  expect(partsOf("Nov 19, 2026, 3:12:39 PM")).toHaveLength(1);
   expect(partsOf("api://crm/get_order_lines").join("")).toBe("api://crm/get_order_lines");
 });
 

@@ -31,13 +31,22 @@ export function Name({ children, most = MOST }: { children: string; most?: numbe
 }
 
 /** Where a name that needs two lines is broken first, before it is broken anywhere. */
-const JOINT = /(?<=[_./:-])(?=[^\s_./:-])/;
+const JOINT = /(?<=[_./:-])(?=[^_./:-])/;
 
-export const partsOf = (text: string): string[] => (text.length > WHOLE ? text.split(JOINT) : [text]);
+/** Sentences and times are broken between their words alone. */
+export const partsOf = (text: string): string[] =>
+  text.length > WHOLE && !/\s/.test(text) ? text.split(JOINT) : [text];
 
+/** By a rule and no element of its own: whoever hears the name hears one word. */
 function inParts(text: string): React.ReactNode {
-  // biome-ignore lint/suspicious/noArrayIndexKey: a part is known by its place alone
-  return partsOf(text).map((part, at) => (at === 0 ? part : [<wbr key={at} />, part]));
+  const parts = partsOf(text);
+  if (parts.length === 1) return text;
+  return parts.map((part, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a part is known by its place alone
+    <span key={at} className={css.part}>
+      {part}
+    </span>
+  ));
 }
 
 /** Texts as names, and everything else as it is. */

@@ -39,6 +39,7 @@ export const acts = {
     block: "block",
     flow: "flow",
     agent: "agent",
+    model: "model",
     handoff: "handoff",
     approval: "approval",
     guard: "guard",

@@ -43,6 +43,7 @@ export const acts: Acts = {
     block: "步骤组",
     flow: "流程",
     agent: "智能体",
+    model: "模型",
     handoff: "移交",
     approval: "审批",
     guard: "护栏",

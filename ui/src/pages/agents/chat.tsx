@@ -16,6 +16,7 @@ import {
   Link,
   LinkButton,
   Loaded,
+  Muted,
   Note,
   Row,
   Stack,
@@ -65,6 +66,7 @@ function Talk({ agent, first }: { agent: string; first: Turn[] }) {
           <OneTurn key={at} turn={turn} />
         ))}
       </div>
+      {isBusy && <StateBadge state="running" />}
       {error && <ErrorNote error={error} />}
       <form onSubmit={onSubmit} onKeyDown={onKeyDown}>
         <Stack>
@@ -159,7 +161,7 @@ function useFollowed(show: (at: number, turn: Turn) => void) {
 
 function OneTurn({ turn }: { turn: Turn }) {
   const words = useWords();
-  if (turn.from === "me") return <div className={css.mine}>{turn.text}</div>;
+  if (turn.from === "me") return <div className={css.mine}>{visible(turn.text)}</div>;
   return (
     <Stack gap="tight">
       {turn.calls.map((call, at) => (
@@ -167,6 +169,7 @@ function OneTurn({ turn }: { turn: Turn }) {
         <OneCall key={at} call={call} />
       ))}
       {turn.text && <div className={css.theirs}>{visible(turn.text)}</div>}
+      {turn.isStopped && <Muted>{words.trying.stopped}</Muted>}
       {turn.error && <Note title={turn.error} />}
       {turn.waits && <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>}
     </Stack>

@@ -83,4 +83,5 @@ it("ends what went on when somebody stops it", () => {
   const answered = { type: "step", data: { kind: "tool", name: "Clock__now", result: "12:00" } };
   const turn = [called, answered, called].reduce(after, first);
   expect(stopped(turn).calls.map(({ state }) => state)).toEqual(["succeeded", "cancelled"]);
+  expect(stopped(turn).isStopped).toBe(true);
 });

@@ -9,7 +9,14 @@ export type ToolCall = {
   result?: unknown;
   record?: string;
 };
-export type Turn = { from: "me" | "agent"; text: string; calls: ToolCall[]; error?: string; waits?: boolean };
+export type Turn = {
+  from: "me" | "agent";
+  text: string;
+  calls: ToolCall[];
+  error?: string;
+  waits?: boolean;
+  isStopped?: boolean;
+};
 
 type Data = Record<string, unknown>;
 
@@ -64,6 +71,7 @@ function ended(turn: Turn, data: Data): Turn {
 export function stopped(turn: Turn): Turn {
   return {
     ...turn,
+    isStopped: true,
     calls: turn.calls.map((call) => (call.state === "running" ? { ...call, state: "cancelled" } : call)),
   };
 }

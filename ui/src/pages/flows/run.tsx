@@ -52,7 +52,9 @@ function OneRun({ of, steps }: { of: Run; steps: RunStep[] }) {
       )}
       {of.waiting_for.some((wait) => wait.approval_id) && (
         <Note tone="warn" title={words.flows.waits}>
-          <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>
+          <div>
+            <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>
+          </div>
         </Note>
       )}
       <Region title={words.flows.steps}>
