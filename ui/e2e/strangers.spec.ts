@@ -118,10 +118,10 @@ test("a table's tree cuts long keys and values, shows what turns lines round, an
 /** A page has a hundred fields, and their names together may be longer than a query. */
 test("the grid has the values of fields with long names", async ({ page }) => {
   const named = Array.from({ length: 100 }, (_, at) => [`${"name ".repeat(12)}${at}`, `value ${at}`]);
-  const data = Object.fromEntries([["k".repeat(10_000), "of the longest"], ...named]);
+  const data = Object.fromEntries([["k".repeat(10_000), "of the longest"], ["empty", {}], ...named]);
   const table = await rest<Made>("POST", "/tables", { name: mark("names"), data });
   await page.goto(`${url()}/ui/tables/${table.id}?tab=grid`);
-  for (const value of ["of the longest", "value 0", "value 1"])
+  for (const value of ["of the longest", "{}", "value 0", "value 1"])
     await expect(page.getByRole("cell", { name: value, exact: true })).toBeVisible();
 });
 

@@ -40,7 +40,7 @@ export function Grid({ of, path }: { of: TableType; path: string }) {
         cell: ({ value }) => cell((value as Record<string, unknown> | null)?.[field]),
       }),
     );
-    const isPlain = ({ value }: Line) => !isSchema(value);
+    const isPlain = ({ value }: Line) => !isSchema(value) || Object.keys(value).length === 0;
     const other = {
       id: " value",
       label: words.form.value,

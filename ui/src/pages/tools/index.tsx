@@ -44,6 +44,7 @@ export default function Tools() {
     {
       id: "try",
       label: words.act.tryIt,
+      kind: "nowrap",
       cell: (tool) => (
         <Link to="/ui/try" search={{ uri: tool.uri }} aria-label={words.tools.tryOne(tool.name)}>
           {words.act.tryIt}
