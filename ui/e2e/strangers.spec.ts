@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
-import { expect, rest, signIn, test, url } from "./base";
+import { ADMIN, expect, rest, signIn, test, url } from "./base";
 import { upstream } from "./upstream";
 import { dress } from "./world";
 
@@ -38,6 +38,23 @@ test("the server's own service is not among theirs", async ({ page }) => {
   await expect(page.getByRole("option", { name: id }).first()).toBeVisible();
   await page.getByRole("dialog").getByRole("combobox").fill("Runs of flows");
   await expect(page.getByRole("option", { name: "Runs of flows", exact: true })).toHaveCount(0);
+});
+
+/** UI-18: what needs a service is a click away from it. */
+test("what uses a service is a link, and says which version", async ({ page }) => {
+  const id = mark("used");
+  await makeService(id, "http://127.0.0.1:9");
+  await rest("POST", "/flows", { id, source: `nodes: {a: {exec: "api://${id}/get"}}\n` });
+  await rest("POST", `/flows/${id}/publish`, {});
+  await rest("POST", "/tools", { name: `t_${id}`, type: "uri", uri: `api://${id}/get` });
+  await page.goto(`${url()}/ui/services/api/${id}?tab=used`);
+  const rows = page.getByRole("table", { name: "Used by" }).getByRole("row");
+  await expect(rows.filter({ hasText: "draft" }).getByRole("link", { name: id, exact: true })).toBeVisible();
+  await page.getByRole("link", { name: `t_${id}` }).click();
+  await expect(page.getByRole("heading", { level: 1, name: `t_${id}` })).toBeVisible();
+  await page.goBack();
+  await page.getByRole("link", { name: id, exact: true }).first().click();
+  await expect(page.getByRole("application", { name: "Canvas" })).toBeVisible();
 });
 
 /** UI-4: what was called with options is the same tool, and is called with them again. */
@@ -187,6 +204,17 @@ test("steps stay in sight when one comes to stand elsewhere", async ({ page }) =
   await expect.poll(isInside).toBe(true);
 });
 
+/** The plane makes room for the panel of a step; whoever presses a button for as long as people do still hits the step. */
+test("a step that is clicked slowly opens its panel", async ({ page }) => {
+  const id = mark("slowly");
+  await rest("POST", "/flows", { id, source: FLOW });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  await page.getByRole("group", { name: "Step b, not run" }).click({ delay: 300 });
+  await expect(page.getByRole("region", { name: "b", exact: true })).toBeVisible();
+  await page.getByRole("group", { name: "Step a, not run" }).click({ delay: 300 });
+  await expect(page.getByRole("region", { name: "a", exact: true })).toBeVisible();
+});
+
 test("lists keep names whole beside long descriptions, which are cut", async ({ page }) => {
   const id = mark("whole");
   await makeService(id, "http://127.0.0.1:9", [{ id: "get_order", endpoint: "/x", description: "long ".repeat(180) }]);
@@ -217,4 +245,33 @@ test("buttons stand beside what they belong to, and apart from others", async ({
     [1, 2].map((nth) => page.getByRole("button", { name: `Bind to ${id} ${nth}`, exact: true }).boundingBox()),
   );
   expect((second?.y ?? 0) - (first?.y ?? 0) - (first?.height ?? 0)).toBeGreaterThanOrEqual(8);
+});
+
+/** UI-20: signed out, somebody signs in once; what was asked for before that comes late and changes nothing. */
+test("an answer from before the sign-in signs nobody out", async ({ page, context }) => {
+  await page.goto(url());
+  await expect(page.getByRole("heading", { level: 1, name: "Home" })).toBeVisible();
+  let release = () => {};
+  const released = new Promise<void>((done) => {
+    release = done;
+  });
+  await page.route("**/api/v1/tables?*", async (route) => {
+    const response = await route.fetch();
+    if (response.status() === 401) await released;
+    await route.fulfill({ response });
+  });
+  await context.clearCookies();
+  const nav = page.getByRole("navigation", { name: "Main" });
+  await nav.getByRole("link", { name: "Tables" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Tables" })).toBeVisible();
+  await nav.getByRole("link", { name: "Doors" }).click();
+  await page.getByRole("textbox", { name: "Key" }).fill(ADMIN);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("table", { name: "Doors" }).or(page.getByText("No doors yet"))).toBeVisible();
+  const late = page.waitForResponse((response) => response.url().includes("/api/v1/tables?"));
+  release();
+  expect((await late).status()).toBe(401);
+  await nav.getByRole("link", { name: "Flows" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Flows" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toHaveCount(0);
 });

@@ -34,7 +34,7 @@ export function Chat({ agent }: { agent: string }) {
   const [known] = useState(id);
   const before = useQuery({ ...conversation(known ?? ""), enabled: !!known });
   if (!known) return <Talk agent={agent} first={[]} />;
-  return <Loaded query={before}>{({ items }) => <Talk agent={agent} first={turnsOf(items)} />}</Loaded>;
+  return <Loaded query={before}>{(items) => <Talk agent={agent} first={turnsOf(items)} />}</Loaded>;
 }
 
 function Talk({ agent, first }: { agent: string; first: Turn[] }) {
