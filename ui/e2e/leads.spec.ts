@@ -9,24 +9,19 @@ test.beforeAll(async () => {
   await rest("POST", "/services", { type: "api", id: mark, config, tools: [{ id: "get", endpoint: "/x" }] });
 });
 
-test.describe("what belongs to somebody else", () => {
-  // Whether a Tool is one's own is known by asking for it.
-  test.use({ isMissing: true });
-
-  /** UI-18: whoever may call a tool that is not theirs finds it, and can try it. */
-  test("a caller's list of tools leads to places to try them", async ({ page }) => {
-    const table = await rest<Made>("POST", "/tables", { name: mark, data: { orders: [{ id: "o1" }] } });
-    const query = { name: `query_${mark}`, type: "query_data", table_id: table.id, json_path: "/orders" };
-    await rest<Made>("POST", "/tools", query);
-    const { key } = await rest<{ key: string }>("POST", "/keys", { name: mark, role: "caller" });
-    await signIn(page, key);
-    await page.goto(`${url()}/ui/tools?q=${query.name}`);
-    await page.getByRole("link", { name: query.name, exact: true }).click();
-    await expect(page.getByRole("heading", { level: 1, name: query.name })).toBeVisible();
-    await page.getByRole("textbox", { name: "Query" }).fill("[*].id");
-    await page.getByRole("button", { name: "Run" }).click();
-    await expect(page.getByRole("region", { name: "Answer", exact: true })).toContainText("o1");
-  });
+/** UI-18: whoever may call a tool that is not theirs finds it, and can try it. */
+test("a caller's list of tools leads to places to try them", async ({ page }) => {
+  const table = await rest<Made>("POST", "/tables", { name: mark, data: { orders: [{ id: "o1" }] } });
+  const query = { name: `query_${mark}`, type: "query_data", table_id: table.id, json_path: "/orders" };
+  await rest<Made>("POST", "/tools", query);
+  const { key } = await rest<{ key: string }>("POST", "/keys", { name: mark, role: "caller" });
+  await signIn(page, key);
+  await page.goto(`${url()}/ui/tools?q=${query.name}`);
+  await page.getByRole("link", { name: query.name, exact: true }).click();
+  await expect(page.getByRole("heading", { level: 1, name: query.name })).toBeVisible();
+  await page.getByRole("textbox", { name: "Query" }).fill("[*].id");
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByRole("region", { name: "Answer", exact: true })).toContainText("o1");
 });
 
 test("the server's own tools and those of agents have pages as well", async ({ page }) => {

@@ -1,5 +1,6 @@
 // Agents: services of type `agent`, asked in a conversation whose answer comes as it is written.
 import { queryOptions } from "@tanstack/react-query";
+import { callsOfRun } from "./calls";
 import { address, ask, client, send } from "./client";
 import { ApiError } from "./error";
 import { runEvents } from "./flows";
@@ -15,10 +16,14 @@ export const agents = queryOptions({
 
 export type AgentEvent = StreamEvent;
 
+/** What was said, and what was called for each answer, as far as whoever asks may see it. */
 export const conversation = (id: string) =>
   queryOptions({
     queryKey: ["conversations", id],
-    queryFn: () => ask(client.GET("/api/v1/conversations/{id}", { params: { path: { id } } })),
+    queryFn: async () => {
+      const { items } = await ask(client.GET("/api/v1/conversations/{id}", { params: { path: { id } } }));
+      return Promise.all(items.map(async (item) => ({ ...item, calls: await callsOfRun(item.run).catch(() => []) })));
+    },
     // What is said from here on is known without asking.
     staleTime: Number.POSITIVE_INFINITY,
   });

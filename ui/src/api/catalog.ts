@@ -3,18 +3,34 @@ import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
 import { ApiError } from "./error";
 import { figures, get, write } from "./raw";
-import { definitionOf, tool } from "./tools";
+import { definitionOf, tool, tools } from "./tools";
 import type { CallAnswer, Catalog, CatalogTool, May, Overview, Stats, Tool, ToolEntry } from "./types";
+
+/** What answers for the runs of flows is part of the server: nobody has set it up, and it has no page. */
+const isTheServers = (type: string | null | undefined) => type === "flows";
+
+/** Without what is no service of theirs. */
+export const ofTheirs = (all: Catalog): Catalog => ({
+  ...all,
+  services: all.services.filter(({ type }) => !isTheServers(type)),
+});
+
+const seenByThem = (all: Overview): Overview => ({
+  ...all,
+  services: all.services.filter(({ kind }) => !isTheServers(kind)),
+});
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
   queryFn: ({ signal }) => get<Catalog>("/catalog", {}, signal),
+  select: ofTheirs,
   staleTime: 5_000,
 });
 
 export const overview = queryOptions({
   queryKey: ["overview"],
   queryFn: ({ signal }) => figures<Overview>("/overview", {}, signal),
+  select: seenByThem,
   refetchInterval: 5_000,
 });
 
@@ -32,6 +48,9 @@ export function partsOf(uri: string): { type: string; service: string; tool: str
   return { type, service: decodeURIComponent(service), tool: decodeURIComponent(tool) };
 }
 
+/** The address of the tool alone: what a call may set behind `?`, like its time limit, is not part of which one it is. */
+export const withoutOptions = (uri: string): string => uri.replace(/\?.*/s, "");
+
 /** The schema of a tool's arguments; null where it is not told to whoever asks. */
 export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => boolean) =>
   queryOptions({
@@ -41,17 +60,15 @@ export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => bo
     queryFn: () => (entry ? schemaOf(entry, may("make_tools")) : null),
   });
 
-/** The Tool; for whoever may call it and not read it, what the catalog knows of it. */
-export const shownTool = (id: string) =>
+/** The Tool; for whoever may call it and not read it, what the catalog knows of it. Callers read their own. */
+export const shownTool = (id: string, isCaller: boolean) =>
   queryOptions({
     queryKey: ["tools", id, "shown"],
-    queryFn: () =>
-      tool(id).catch(async (error: unknown): Promise<Tool | CatalogTool> => {
-        const { tools } = await get<Catalog>("/catalog");
-        const found = error instanceof ApiError && error.status === 404 && tools.find((one) => one.id === id);
-        if (!found) throw error;
-        return found;
-      }),
+    queryFn: async (): Promise<Tool | CatalogTool> => {
+      if (!isCaller || (await tools()).some((one) => one.id === id)) return tool(id);
+      const { tools: callable } = await get<Catalog>("/catalog");
+      return callable.find((one) => one.id === id) ?? tool(id);
+    },
   });
 
 type Schema = Record<string, unknown>;

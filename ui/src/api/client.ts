@@ -18,6 +18,8 @@ export type Gone = "out" | "other";
 let drawnFor = ANYBODY;
 let tenant = "";
 let onSignedOut: (why: Gone) => void = () => {};
+/** How often somebody has come in. */
+let entries = 0;
 let onTenant: () => void = () => {};
 
 /** From here on the page is theirs; an admin finds the tenant that this tab looked at before it was loaded anew. */
@@ -52,6 +54,11 @@ export function address(path: string, query: Record<string, string | undefined> 
   const all = { ...query, tenant_id: tenant || undefined };
   const given = Object.entries(all).filter((entry): entry is [string, string] => !!entry[1]);
   return base + (given.length ? `${path}?${new URLSearchParams(given)}` : path);
+}
+
+/** Answers that are still on their way to whoever was here before say nothing about whoever is here now. */
+export function comeIn(): void {
+  entries += 1;
 }
 
 export function whenSignedOut(then: (why: Gone) => void): void {
@@ -98,11 +105,12 @@ type Answer<T> = { data?: T; error?: unknown; response: Response };
 
 /** The answer's data, or an `ApiError`. Whoever is signed out meanwhile is asked to sign in again. */
 export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
+  const begun = entries;
   const { data, error, response } = await answer.catch(unreached);
   if (response.ok) return (data ? readJson(data as string) : undefined) as T;
   // There a 401 is about the password that was typed.
   const isOfPassword = /\/auth\/(session|password)$/.test(new URL(response.url).pathname);
-  if (response.status === 401 && !isOfPassword) throw signedOut();
+  if (response.status === 401 && !isOfPassword) throw signedOut(begun);
   throw known(fromResponse(response, error));
 }
 
@@ -120,18 +128,19 @@ export function unreached(cause: unknown): never {
 }
 
 /** The sign-in that lies over the page says all there is to say. */
-function signedOut(): ApiError {
-  onSignedOut("out");
+function signedOut(begun: number): ApiError {
+  if (begun === entries) onSignedOut("out");
   return new ApiError("SIGNED_OUT", 401, "SIGNED_OUT");
 }
 
 /** A body that is a file, or an answer that is none of ours to read. */
 export async function send(path: string, init: RequestInit): Promise<Response> {
+  const begun = entries;
   const signal = untilDeadline(new URL(path, location.href).pathname, init.signal);
   const headers = { [CONSOLE]: drawnFor, ...(init.headers as Record<string, string>) };
   const response = await fetch(path, { credentials: "same-origin", ...init, headers, signal }).catch(unreached);
   if (response.ok) return response;
-  if (response.status === 401) throw signedOut();
+  if (response.status === 401) throw signedOut(begun);
   throw known(fromResponse(response, await response.json().catch(() => null)));
 }
 

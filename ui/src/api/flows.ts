@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { address, ask, client } from "./client";
 import { everything } from "./everything";
 import { write } from "./raw";
-import type { FlowProblem, Run } from "./types";
+import type { FlowProblem, Run, RunStep } from "./types";
 
 const at = (id: string) => ({ params: { path: { id } } });
 
@@ -83,6 +83,14 @@ export const run = (id: string) =>
 
 const ENDED = ["succeeded", "failed", "cancelled"];
 export const isOver = (run: Run): boolean => ENDED.includes(run.state);
+const OPEN = ["running", "queued", "waiting"];
+
+/** A step that the end of its run has cut off goes on no more, whatever was last heard of it. */
+export const settled = <S extends Pick<RunStep, "state" | "ended_at">>(
+  step: S,
+  { ended_at }: { ended_at?: string | null },
+): S => (OPEN.includes(step.state) ? { ...step, state: "cancelled", ended_at: step.ended_at ?? ended_at } : step);
+
 const LOOK_MS = 700;
 const LOOK_WAITING_MS = 5000;
 
@@ -98,7 +106,7 @@ export const followedRun = (id: string) =>
       const steps = await everything((query) =>
         ask(client.GET("/api/v1/runs/{run_id}/steps", { params: { path: { run_id: id }, query } })),
       );
-      return { run: of, steps };
+      return { run: of, steps: isOver(of) ? steps.map((step) => settled(step, of)) : steps };
     },
     refetchInterval: ({ state: { data } }) => {
       if (!data || isOver(data.run)) return false;

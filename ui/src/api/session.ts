@@ -1,7 +1,7 @@
 // Who is signed in.
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { base } from "./base";
-import { ask, client, drawFor } from "./client";
+import { ask, client, comeIn, drawFor } from "./client";
 import { ApiError } from "./error";
 import type { May, Me } from "./types";
 
@@ -44,6 +44,7 @@ export async function signIn(body: Credentials): Promise<Me> {
 /** The page is theirs from here on. */
 export function enterAs(who: Me): void {
   wasIn = true;
+  comeIn();
   drawFor(who);
 }
 

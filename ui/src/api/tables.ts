@@ -4,7 +4,7 @@ import { address, ask, client, send, unreached } from "./client";
 import { everything } from "./everything";
 import { readJson } from "./json";
 import { jmespath } from "./tools";
-import type { Table } from "./types";
+import type { Child, Table } from "./types";
 
 const at = (id: string) => ({ params: { path: { id } } });
 
@@ -39,9 +39,16 @@ export const rows = (id: string, json_path: string, page: number) =>
         return { rows: [{ key: "", value: (await jmespath("@", id, json_path)).data }], total: 1 };
       }
       if (items.length === 0) return { rows: [], total };
-      const keys = items.map(({ key }) => key);
-      const values = (await jmespath(pickOf(type, keys), id, json_path)).data as unknown[] | null;
-      return { rows: keys.map((key, at) => ({ key, value: values?.[at] })), total };
+      const groups = type === "array" ? [items.map(({ key }) => key)] : groupsOf(items.map(({ key }) => key));
+      const picked = await Promise.all(groups.map((keys) => jmespath(pickOf(type, keys), id, json_path)));
+      const values = picked.flatMap(({ data }, at) => {
+        const found = (data ?? []) as unknown[];
+        return (groups[at] ?? []).map((key, nth): [string, unknown] => [key, found[nth]]);
+      });
+      // What no query can ask for is known by its beginning.
+      const known = new Map(values);
+      const valueAt = ({ key, preview }: Child) => (known.has(key) ? known.get(key) : (preview ?? undefined));
+      return { rows: items.map((child) => ({ key: child.key, value: valueAt(child) })), total };
     },
   });
 
@@ -49,6 +56,27 @@ export const rows = (id: string, json_path: string, page: number) =>
 export function pickOf(type: "array" | "object", keys: string[]): string {
   if (type === "array") return `[${keys[0]}:${Number(keys.at(-1)) + 1}]`;
   return `[${keys.map((key) => JSON.stringify(key)).join(", ")}]`;
+}
+
+/** So many bytes the server reads of one query. */
+const QUERY_BYTES = 4096;
+const BRACKETS = 2;
+
+/** Fields that one query can ask for together; a name that is too long for any query is in none. */
+export function groupsOf(keys: string[]): string[][] {
+  const groups: string[][] = [];
+  let left = 0;
+  for (const key of keys) {
+    const size = new TextEncoder().encode(`${JSON.stringify(key)}, `).length;
+    if (size > QUERY_BYTES - BRACKETS) continue;
+    if (size > left) {
+      groups.push([]);
+      left = QUERY_BYTES - BRACKETS;
+    }
+    groups.at(-1)?.push(key);
+    left -= size;
+  }
+  return groups;
 }
 
 export const versions = (id: string) =>

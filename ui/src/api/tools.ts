@@ -8,6 +8,9 @@ const at = (id: string) => ({ params: { path: { id } } });
 
 export const tool = async (id: string) => (await ask(client.GET("/api/v1/tools/{id}", at(id)))) as Tool;
 
+/** All that whoever asks may read. */
+export const tools = () => everything((query) => ask(client.GET("/api/v1/tools", { params: { query } })));
+
 export const toolQuery = (id: string) => queryOptions({ queryKey: ["tools", id], queryFn: () => tool(id) });
 
 export const toolVersions = (id: string) =>

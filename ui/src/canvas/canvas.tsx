@@ -1,35 +1,45 @@
 // Steps and edges on a plane. Everything here can also be done by keys and in the step's panel.
 import { Background, Controls, type Edge, type Node, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import css from "../kit/canvas.module.css";
 import { useWords, type Words } from "../words";
 import type { CanvasProps } from ".";
 import { LaneEdge } from "./lane-edge";
-import { ends, keepPosition, keptPositions, layOut, SIZE } from "./layout";
+import { ends, keepPosition, keptPositions, layOut, type Positions, SIZE } from "./layout";
 import { StepNode } from "./step-node";
 
 const nodeTypes = { step: StepNode };
 const edgeTypes = { lane: LaneEdge };
+/** The library's own words for what things are would be English. */
+const UNSAID = { "aria-roledescription": undefined };
 const FIT = { maxZoom: 1, padding: 0.15 };
 
-/** All steps stay in sight when the panel takes room beside them, until somebody has moved the plane. */
-function useFit() {
+/** All steps stay in sight when the panel takes room beside them and when they come to stand elsewhere, until somebody
+ * has moved one or the plane. */
+function useFit(positions: Positions) {
   const host = useRef<HTMLDivElement>(null);
   const hasMoved = useRef(false);
   const [plane, setPlane] = useState<ReactFlowInstance | null>(null);
+  // The plane learns of its size and of steps as we do; a frame later it knows.
+  const fit = useCallback(() => {
+    requestAnimationFrame(() => !hasMoved.current && void plane?.fitView(FIT));
+  }, [plane]);
   useEffect(() => {
-    if (!plane || !host.current) return;
-    // The plane learns of its size as we do; a frame later it knows.
-    const fit = () => requestAnimationFrame(() => !hasMoved.current && void plane.fitView(FIT));
+    if (!host.current) return;
     const watch = new ResizeObserver(fit);
     watch.observe(host.current);
     return () => watch.disconnect();
-  }, [plane]);
+  }, [fit]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever steps stand elsewhere
+  useEffect(fit, [fit, positions]);
   const onMoveStart = (event: unknown) => {
     if (event) hasMoved.current = true;
   };
-  return { host, props: { onInit: setPlane, onMoveStart, fitViewOptions: FIT } };
+  const onNodeDragStart = () => {
+    hasMoved.current = true;
+  };
+  return { host, props: { onInit: setPlane, onMoveStart, onNodeDragStart, fitViewOptions: FIT } };
 }
 
 /** What the plane says to those who do not see it. */
@@ -47,9 +57,9 @@ const spokenIn = ({ flows }: Words) => ({
 export default function Canvas(props: CanvasProps) {
   const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onEnter, onConnect, onRemove } = props;
   const words = useWords();
-  const { host, props: fitted } = useFit();
   const [moved, setMoved] = useState(() => keptPositions(flow));
   const { positions, lanes } = useMemo(() => layOut(graph, moved), [graph, moved]);
+  const { host, props: fitted } = useFit(positions);
   const nodes = graph.steps.map((step): Node => {
     const state = states.get(step.id) ?? "idle";
     return {
@@ -60,6 +70,7 @@ export default function Canvas(props: CanvasProps) {
       height: SIZE.height,
       selected: step.id === selected,
       focusable: false,
+      domAttributes: UNSAID,
       data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onEnter, onRemove, isLocked },
     };
   });
@@ -71,6 +82,8 @@ export default function Canvas(props: CanvasProps) {
       (edge): Edge => ({
         id: `${edge.from} ${edge.kind} ${edge.to}`,
         type: lanes.get(ends(edge))?.length ? "lane" : "default",
+        ariaLabel: words.flows.edge(edge.from, edge.to),
+        domAttributes: UNSAID,
         data: { lanes: lanes.get(ends(edge)) },
         source: edge.from,
         target: edge.to,

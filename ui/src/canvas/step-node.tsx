@@ -1,6 +1,6 @@
 // One step on the canvas: Enter leads to its panel, Delete takes it away.
 import { Handle, Position } from "@xyflow/react";
-import type { KeyboardEvent } from "react";
+import type { FocusEvent, KeyboardEvent } from "react";
 import { StateBadge } from "../catalog/badges";
 import css from "../kit/canvas.module.css";
 import { stateWord, useWords } from "../words";
@@ -28,6 +28,8 @@ export function StepNode({ data }: { data: Data }) {
       onRemove(step.id);
     }
   };
+  // Whoever presses a button of a mouse chooses with letting it go: the plane moves when a panel opens beside it.
+  const onFocus = (event: FocusEvent) => event.currentTarget.matches(":focus-visible") && onSelect(step.id);
   const word = state === "idle" ? words.flows.idle : stateWord(words, state);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a step is no fieldset
@@ -40,7 +42,7 @@ export function StepNode({ data }: { data: Data }) {
       data-step={step.id}
       data-state={state}
       className={css.step}
-      onFocus={() => onSelect(step.id)}
+      onFocus={onFocus}
       onClick={() => onOpen(step.id)}
       onKeyDown={onKeyDown}
     >
@@ -48,7 +50,7 @@ export function StepNode({ data }: { data: Data }) {
       <strong>
         <bdi>{step.id}</bdi>
       </strong>
-      <span className={css.uri}>{step.uri || words.flows.kinds[step.kind]}</span>
+      <span className={css.uri}>{step.uri || words.stepKinds[step.kind]}</span>
       {state !== "idle" && <StateBadge state={state} />}
       <Handle type="source" position={Position.Right} />
     </div>

@@ -60,16 +60,31 @@ function Content({ item }: { item: Record<string, unknown> }) {
   return <Code>{pretty(item)}</Code>;
 }
 
-export function RawAnswer({ inspection }: { inspection: Inspection | null | undefined }) {
+type Inspected = { inspection: Inspection | null | undefined };
+
+/** With it the call came to the tool. One that was turned away has a request as well: what would have been sent. */
+const isCall = ({ name }: Step) => name === "call";
+
+/** Why there is nothing to show of the answer. */
+function whyNoAnswer({ inspected }: Words, inspection: Inspection | null | undefined): string {
+  if (!inspection) return inspected.notKept;
+  const called = inspection.steps.find(isCall);
+  if (!called) return inspected.nothingSent;
+  if (!inspection.status) return inspected.noAnswer;
+  return called.error ? inspected.brokeOff(inspection.status) : inspected.emptyAnswer;
+}
+
+function whyNoRequest({ inspected }: Words, inspection: Inspection | null | undefined): string {
+  if (!inspection) return inspected.notKept;
+  return inspection.steps.some(isCall) ? inspected.noRequest : inspected.nothingToSend;
+}
+
+export function RawAnswer({ inspection }: Inspected) {
   const words = useWords();
-  const { notKept, noAnswer, nothingSent } = words.inspected;
-  // A call that was turned away has a request as well: what would have been sent.
-  const wasSent = inspection?.steps.some(({ name }) => name === "call");
-  const noRaw = inspection ? (wasSent ? noAnswer : nothingSent) : notKept;
   return (
     <Region title={words.trying.raw}>
       {inspection?.raw === undefined || inspection.raw === null ? (
-        <Muted>{noRaw}</Muted>
+        <Muted>{whyNoAnswer(words, inspection)}</Muted>
       ) : (
         <Code>{pretty(inspection.raw)}</Code>
       )}
@@ -77,12 +92,12 @@ export function RawAnswer({ inspection }: { inspection: Inspection | null | unde
   );
 }
 
-export function Request({ inspection }: { inspection: Inspection | null | undefined }) {
+export function Request({ inspection }: Inspected) {
   const words = useWords();
   return (
     <Region title={words.trying.request}>
       {inspection?.request === undefined || inspection.request === null ? (
-        <Muted>{inspection ? words.inspected.nothingToSend : words.inspected.notKept}</Muted>
+        <Muted>{whyNoRequest(words, inspection)}</Muted>
       ) : (
         <Code>{pretty(inspection.request)}</Code>
       )}

@@ -5,7 +5,8 @@ import { rememberKey } from "../api/door-keys";
 import { bind, create, doors, type NewDoor } from "../api/doors";
 import type { Door, Tool } from "../api/types";
 import { ActionErrors, useAction } from "../form/action";
-import { Button, Dialog, LinkButton, Loaded, Row, Stack } from "../kit";
+import { Button, Dialog, LinkButton, Loaded, Name, Row, Stack } from "../kit";
+import css from "../kit/show.module.css";
 import { useWords } from "../words";
 import { entryOf } from "./address";
 import { NewDoorDialog } from "./new-door";
@@ -60,11 +61,11 @@ function Known({ tool }: { tool: Tool }) {
       {(rows) => (
         <Stack>
           <ActionErrors of={action} />
-          <ul>
+          <ul className={css.list}>
             {rows.map((door) => (
               <li key={door.id}>
                 <Row at="between">
-                  <span>{door.name}</span>
+                  <Name>{door.name}</Name>
                   {bound.includes(door.id) ? (
                     <LinkButton to={`/ui/doors/${door.id}`}>{words.act.open}</LinkButton>
                   ) : (

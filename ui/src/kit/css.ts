@@ -1,4 +1,4 @@
-/** Joins the class names that count. */
-export function names(...all: (string | false | null | undefined)[]): string {
-  return all.filter(Boolean).join(" ");
+/** Joins the class names that count; where none does, there is no attribute that a rule could look for. */
+export function names(...all: (string | false | null | undefined)[]): string | undefined {
+  return all.filter(Boolean).join(" ") || undefined;
 }

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { names } from "./css";
 import { takeFocusWish, wishFocus } from "./focus";
 import css from "./layout.module.css";
-import { Name, named, visible } from "./name";
+import { cut, Name, named, visible } from "./name";
 
 /** Texts are cut where nobody reads on. */
 const TEXT = 2000;
@@ -86,6 +86,21 @@ export function Facts({ of }: { of: [string, ReactNode][] }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+/** What somebody wrote about a thing of theirs: its lines are kept, and no word of it is too long for the page. */
+export function Text({ children }: { children: string }) {
+  return <p className={css.text}>{named(children, TEXT)}</p>;
+}
+
+/** The same in a list: a few lines of it, and the rest in the hint. */
+export function Summary({ children }: { children: string | null | undefined }) {
+  if (!children) return null;
+  return (
+    <span className={names(css.muted, css.small, css.summary)} title={visible(cut(children, TEXT))}>
+      {named(children, TEXT)}
+    </span>
   );
 }
 

@@ -1,6 +1,7 @@
 // Names that mean no good are seen as they are.
 import { expect, it } from "vitest";
-import { cut, visible } from "./name";
+import { names } from "./css";
+import { cut, partsOf, visible } from "./name";
 
 it("shows what turns the text round, and leaves all other writing alone", () => {
   expect(visible("safe\u202egnp.exe\u202c")).toBe("safe⟨U+202E⟩gnp.exe⟨U+202C⟩");
@@ -11,4 +12,17 @@ it("shows what turns the text round, and leaves all other writing alone", () => 
 it("cuts what is long", () => {
   expect(cut("short")).toBe("short");
   expect(cut("x".repeat(3000))).toHaveLength(120);
+});
+
+/** A name that needs two lines is broken between its parts. */
+it("knows where a long name may be broken", () => {
+  expect(partsOf("crm__get_order")).toEqual(["crm__get_order"]);
+  expect(partsOf("crm__get_order.by-number")).toEqual(["crm__", "get_", "order.", "by-", "number"]);
+  expect(partsOf("Nov 19, 2026, 3:12:39 PM")).toHaveLength(1);
+  expect(partsOf("api://crm/get_order_lines").join("")).toBe("api://crm/get_order_lines");
+});
+
+it("has no class where none counts", () => {
+  expect(names(false, undefined, "")).toBeUndefined();
+  expect(names("a", false, "b")).toBe("a b");
 });

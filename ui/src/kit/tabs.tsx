@@ -2,6 +2,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Tabs as RadixTabs } from "radix-ui";
 import { type ReactNode, useState } from "react";
+import { visible } from "./name";
 import css from "./overlay.module.css";
 
 export type Tab = { id: string; label: string; body: () => ReactNode };
@@ -11,7 +12,7 @@ export function Tabs({ label, tabs, value, onValue }: Props) {
   const chosen = tabs.some((tab) => tab.id === value) ? value : (tabs[0]?.id ?? "");
   return (
     <RadixTabs.Root value={chosen} onValueChange={onValue}>
-      <RadixTabs.List aria-label={label} className={css.tabs}>
+      <RadixTabs.List aria-label={visible(label)} className={css.tabs}>
         {tabs.map((tab) => (
           <RadixTabs.Trigger key={tab.id} value={tab.id} className={css.tab}>
             {tab.label}

@@ -27,6 +27,24 @@ export const acts = {
     select: "select",
     search: "search",
   },
+  /** Kinds of steps of a flow. */
+  stepKinds: {
+    tool: "tool",
+    mapping: "mapping",
+    condition: "condition",
+    switch: "switch",
+    wait: "wait",
+    each: "each",
+    loop: "loop",
+    block: "block",
+    flow: "flow",
+    agent: "agent",
+    model: "model",
+    handoff: "handoff",
+    approval: "approval",
+    guard: "guard",
+    end: "end",
+  },
   parameterTypes: {
     String: "String",
     Number: "Number",
@@ -46,8 +64,11 @@ export const acts = {
   inspected: {
     nothingSent: "Nothing was sent.",
     noAnswer: "No answer came.",
+    brokeOff: (status: number) => `The answer began with HTTP status ${status} and broke off.`,
+    emptyAnswer: "The answer is empty.",
     notKept: "What was sent and answered is no longer kept.",
     nothingToSend: "The call ended before anything was sent.",
+    noRequest: "This tool sends no request that could be shown.",
   },
   runs: {
     replay: "Run once more",

@@ -1,6 +1,8 @@
 // English words of single pages.
 import { work } from "./en-work";
 
+const counted = (n: string, one: string) => `${n} ${n === "1" ? one : `${one}s`}`;
+
 export const pages = {
   ...work,
   missing: {
@@ -25,9 +27,10 @@ export const pages = {
     quiet: "No calls yet",
     rate: (n: string) => `${n}/min`,
     errors: (percent: string) => `${percent} errors`,
-    figures: (calls: string) => `${calls} calls`,
-    figuresFailed: (calls: string, errors: string) => `${calls} calls, ${errors} failed`,
-    node: (name: string, calls: string, errors: string) => `${name}: ${calls} calls, ${errors} errors`,
+    figures: (calls: string) => counted(calls, "call"),
+    figuresFailed: (calls: string, errors: string) => `${counted(calls, "call")}, ${errors} failed`,
+    node: (name: string, calls: string, errors: string) =>
+      `${name}: ${counted(calls, "call")}, ${counted(errors, "error")}`,
   },
   services: {
     overview: "Overview",
@@ -142,6 +145,7 @@ export const pages = {
     query: "Query",
     rows: "Rows",
     key: "Key",
+    emptyKey: "(empty key)",
     part: "Part:",
     kinds: {
       object: "object",

@@ -25,7 +25,9 @@ export function useFormat() {
           ? `${number.format(us)} µs`
           : us < 1_000_000
             ? `${number.format(us / 1000)} ms`
-            : `${number.format(us / 1_000_000)} s`,
+            : us < 60_000_000
+              ? `${number.format(us / 1_000_000)} s`
+              : `${number.format(us / 60_000_000)} min`,
       percent: (part: number, whole: number) => `${number.format(whole ? (100 * part) / whole : 0)} %`,
     };
   }, [language]);

@@ -34,3 +34,10 @@ describe("words", () => {
     expect(same).toEqual([]);
   });
 });
+
+it("counts one call as one", () => {
+  const { home } = languages.en;
+  expect([home.figures("1"), home.figures("2")]).toEqual(["1 call", "2 calls"]);
+  expect(home.figuresFailed("1", "1")).toBe("1 call, 1 failed");
+  expect(home.node("a", "1", "0")).toBe("a: 1 call, 0 errors");
+});

@@ -1,7 +1,10 @@
 // 服务器自有名称的译词，以及对入口、运行、成员和租户的操作用词。
 import type { Words } from "./en";
 
-type Acts = Pick<Words, "kinds" | "parameterTypes" | "positions" | "inspected" | "runs" | "audit" | "password">;
+type Acts = Pick<
+  Words,
+  "kinds" | "stepKinds" | "parameterTypes" | "positions" | "inspected" | "runs" | "audit" | "password"
+>;
 
 export const acts: Acts = {
   kinds: {
@@ -29,6 +32,23 @@ export const acts: Acts = {
     select: "按字段选择",
     search: "搜索文本",
   },
+  stepKinds: {
+    tool: "工具",
+    mapping: "赋值",
+    condition: "条件",
+    switch: "多路分支",
+    wait: "等待",
+    each: "逐项",
+    loop: "循环",
+    block: "步骤组",
+    flow: "流程",
+    agent: "智能体",
+    model: "模型",
+    handoff: "移交",
+    approval: "审批",
+    guard: "护栏",
+    end: "结束",
+  },
   parameterTypes: {
     String: "文本",
     Number: "数字",
@@ -48,8 +68,11 @@ export const acts: Acts = {
   inspected: {
     nothingSent: "没有发送任何内容。",
     noAnswer: "没有收到回答。",
+    brokeOff: (status) => `回答以 HTTP 状态 ${status} 开始，随后中断。`,
+    emptyAnswer: "回答是空的。",
     notKept: "发送和收到的内容已不再保留。",
     nothingToSend: "调用在发送任何内容之前就结束了。",
+    noRequest: "此工具不发送可以显示的请求。",
   },
   runs: {
     replay: "再运行一次",

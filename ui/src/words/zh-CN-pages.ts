@@ -143,6 +143,7 @@ export const pages: Wide<typeof english> = {
     query: "查询",
     rows: "行",
     key: "键",
+    emptyKey: "（空键）",
     part: "部分：",
     kinds: { object: "对象", array: "列表", string: "文本", number: "数字", boolean: "是或否", null: "空" },
     path: "数据表的部分",

@@ -16,6 +16,7 @@ import {
   Link,
   LinkButton,
   Loaded,
+  Muted,
   Note,
   Row,
   Stack,
@@ -33,7 +34,7 @@ export function Chat({ agent }: { agent: string }) {
   const [known] = useState(id);
   const before = useQuery({ ...conversation(known ?? ""), enabled: !!known });
   if (!known) return <Talk agent={agent} first={[]} />;
-  return <Loaded query={before}>{({ items }) => <Talk agent={agent} first={turnsOf(items)} />}</Loaded>;
+  return <Loaded query={before}>{(items) => <Talk agent={agent} first={turnsOf(items)} />}</Loaded>;
 }
 
 function Talk({ agent, first }: { agent: string; first: Turn[] }) {
@@ -65,17 +66,18 @@ function Talk({ agent, first }: { agent: string; first: Turn[] }) {
           <OneTurn key={at} turn={turn} />
         ))}
       </div>
+      {isBusy && <StateBadge state="running" />}
       {error && <ErrorNote error={error} />}
       <form onSubmit={onSubmit} onKeyDown={onKeyDown}>
         <Stack>
           <AreaField label={words.agents.message} value={text} onValue={setText} rows={3} />
-          <Row at="end">
-            {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
+          <Row>
             {may("call") && (
               <Button look="primary" type="submit" disabled={isBusy}>
                 {words.agents.send}
               </Button>
             )}
+            {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
           </Row>
         </Stack>
       </form>
@@ -159,7 +161,7 @@ function useFollowed(show: (at: number, turn: Turn) => void) {
 
 function OneTurn({ turn }: { turn: Turn }) {
   const words = useWords();
-  if (turn.from === "me") return <div className={css.mine}>{turn.text}</div>;
+  if (turn.from === "me") return <div className={css.mine}>{visible(turn.text)}</div>;
   return (
     <Stack gap="tight">
       {turn.calls.map((call, at) => (
@@ -167,6 +169,7 @@ function OneTurn({ turn }: { turn: Turn }) {
         <OneCall key={at} call={call} />
       ))}
       {turn.text && <div className={css.theirs}>{visible(turn.text)}</div>}
+      {turn.isStopped && <Muted>{words.trying.stopped}</Muted>}
       {turn.error && <Note title={turn.error} />}
       {turn.waits && <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>}
     </Stack>

@@ -1,7 +1,7 @@
 // What an agent's stream becomes on the page.
 import { expect, it } from "vitest";
 import { parse } from "../../api/stream";
-import { after, conversationOf, runOf, stopped, type Turn, withRecords } from "./turns";
+import { after, conversationOf, runOf, stopped, type Turn, turnsOf, withRecords } from "./turns";
 
 const first: Turn = { from: "agent", text: "", calls: [] };
 
@@ -83,4 +83,13 @@ it("ends what went on when somebody stops it", () => {
   const answered = { type: "step", data: { kind: "tool", name: "Clock__now", result: "12:00" } };
   const turn = [called, answered, called].reduce(after, first);
   expect(stopped(turn).calls.map(({ state }) => state)).toEqual(["succeeded", "cancelled"]);
+  expect(stopped(turn).isStopped).toBe(true);
+});
+
+it("shows what was called when it is read again", () => {
+  const called = { id: "c1", tool: "crm__echo", status: "ok", arguments: { text: "a" }, node: "helper[1].0" };
+  const asked = { id: "c2", tool: "helper__ask", status: "ok", node: null };
+  const [mine, theirs] = turnsOf([{ prompt: "echo", answer: "done", calls: [called, asked] }]);
+  expect(mine).toEqual({ from: "me", text: "echo", calls: [] });
+  expect(theirs?.calls).toEqual([{ name: "crm__echo", state: "succeeded", arguments: { text: "a" }, record: "c1" }]);
 });

@@ -9,7 +9,14 @@ export type ToolCall = {
   result?: unknown;
   record?: string;
 };
-export type Turn = { from: "me" | "agent"; text: string; calls: ToolCall[]; error?: string; waits?: boolean };
+export type Turn = {
+  from: "me" | "agent";
+  text: string;
+  calls: ToolCall[];
+  error?: string;
+  waits?: boolean;
+  isStopped?: boolean;
+};
 
 type Data = Record<string, unknown>;
 
@@ -64,11 +71,14 @@ function ended(turn: Turn, data: Data): Turn {
 export function stopped(turn: Turn): Turn {
   return {
     ...turn,
+    isStopped: true,
     calls: turn.calls.map((call) => (call.state === "running" ? { ...call, state: "cancelled" } : call)),
   };
 }
 
-type OnRecord = { id: string; tool: string; status: string; arguments?: unknown };
+type OnRecord = { id: string; tool: string; status: string; arguments?: unknown; node?: string | null };
+
+const stateOn = (record: OnRecord) => (record.status === "ok" ? "succeeded" : "failed");
 
 /** The same with what is on record of the calls, the oldest of which comes first. */
 export function withRecords(turn: Turn, records: OnRecord[]): Turn {
@@ -77,8 +87,7 @@ export function withRecords(turn: Turn, records: OnRecord[]): Turn {
     const at = left.findIndex((record) => record.tool === call.name);
     const [found] = at < 0 ? [] : left.splice(at, 1);
     if (!found) return call;
-    const state = found.status === "ok" ? "succeeded" : "failed";
-    return { ...call, state, arguments: call.arguments ?? found.arguments, record: found.id };
+    return { ...call, state: stateOn(found), arguments: call.arguments ?? found.arguments, record: found.id };
   });
   return { ...turn, calls };
 }
@@ -94,10 +103,17 @@ export function conversationOf({ data }: AgentEvent): string | null {
   return typeof structured?.conversation === "string" ? structured.conversation : null;
 }
 
-/** What was said in a conversation, as its turns. */
-export function turnsOf(items: { prompt: string; answer: string }[]): Turn[] {
-  return items.flatMap(({ prompt, answer }): Turn[] => [
+/** What was said in a conversation, as its turns, with the calls of their runs. That of the agent itself has no node. */
+export function turnsOf(items: { prompt: string; answer: string; calls: OnRecord[] }[]): Turn[] {
+  return items.flatMap(({ prompt, answer, calls }): Turn[] => [
     { from: "me", text: prompt, calls: [] },
-    { from: "agent", text: answer, calls: [] },
+    { from: "agent", text: answer, calls: calls.filter(({ node }) => node).map(fromRecord) },
   ]);
 }
+
+const fromRecord = (record: OnRecord): ToolCall => ({
+  name: record.tool,
+  state: stateOn(record),
+  arguments: record.arguments,
+  record: record.id,
+});

@@ -74,6 +74,9 @@ function saidOnce(steps: Step[], { code, message }: Call): Step[] {
   return steps.map((step) => (step.error && message?.includes(step.error) ? { ...step, error: code } : step));
 }
 
+/** Tools of the tenant's own, and what the server has of itself. */
+const HAVE_NO_PAGE = ["tool", "flows"];
+
 function Actions({ of }: { of: Inspected }) {
   const words = useWords();
   const known = useQuery(catalog);
@@ -88,7 +91,7 @@ function Actions({ of }: { of: Inspected }) {
   const args = writeJson(of.arguments ?? {});
   return (
     <>
-      {(of.service || isThere) && type && type !== "tool" && (
+      {(of.service || isThere) && type && !HAVE_NO_PAGE.includes(type) && (
         <LinkButton to={serviceAddress(type, service)}>
           {type === "flow" ? words.flows.openFlow : words.calls.openService}
         </LinkButton>

@@ -5,7 +5,19 @@ import { catalog } from "../../api/catalog";
 import { bind } from "../../api/doors";
 import type { BoundTool, CatalogTool, Door } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, CheckField, type Column, Dialog, Loaded, Muted, Row, Stack, Table, TextField } from "../../kit";
+import {
+  Button,
+  CheckField,
+  type Column,
+  Dialog,
+  Loaded,
+  Muted,
+  Row,
+  Stack,
+  Summary,
+  Table,
+  TextField,
+} from "../../kit";
 import { useWords, wordOf } from "../../words";
 
 type Props = { of: Door; bound: BoundTool[]; open: boolean; onClose: () => void };
@@ -66,7 +78,7 @@ function Chooser({ tools, chosen, onChosen }: ChooserProps) {
       ),
     },
     { id: "kind", label: words.field.kind, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.kind) },
-    { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.summary}</Muted> },
+    { id: "summary", label: words.field.summary, cell: (tool) => <Summary>{tool.summary}</Summary> },
   ];
   return (
     <Stack>

@@ -26,6 +26,7 @@ import {
   Stack,
   SwitchField,
   Table,
+  Text,
   useAddress,
 } from "../../kit";
 import { useWords, wordOf } from "../../words";
@@ -61,7 +62,7 @@ function OneDoor({ of }: { of: Door }) {
       <Loaded query={query}>
         {(rows) => (
           <Stack>
-            {of.description && <p>{of.description}</p>}
+            {of.description && <Text>{of.description}</Text>}
             <Muted>{words.doors.on(on, rows.length)}</Muted>
             <ToolSearch of={of} />
             <Bindings of={of} rows={rows} />
@@ -193,20 +194,20 @@ function Bindings({ of, rows }: { of: Door; rows: BoundTool[] }) {
     {
       id: "out",
       label: words.act.remove,
-      cell: (tool) =>
-        canEdit && (
-          <Button aria-label={words.doors.unbind(tool.name)} onClick={() => out.run(tool.tool_id)}>
-            {words.act.remove}
-          </Button>
-        ),
+      cell: (tool) => (
+        <Button aria-label={words.doors.unbind(tool.name)} onClick={() => out.run(tool.tool_id)}>
+          {words.act.remove}
+        </Button>
+      ),
     },
   ];
+  const shown = canEdit ? columns : columns.filter(({ id }) => id !== "out");
   if (rows.length === 0) return <Empty title={words.doors.nothingBound} />;
   return (
     <Stack>
       <ActionErrors of={flip} />
       <ActionErrors of={out} />
-      <Table label={words.doors.bindings} columns={columns} rows={rows} id={(tool) => tool.tool_id} />
+      <Table label={words.doors.bindings} columns={shown} rows={rows} id={(tool) => tool.tool_id} />
     </Stack>
   );
 }

@@ -52,7 +52,9 @@ function OneRun({ of, steps }: { of: Run; steps: RunStep[] }) {
       )}
       {of.waiting_for.some((wait) => wait.approval_id) && (
         <Note tone="warn" title={words.flows.waits}>
-          <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>
+          <div>
+            <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>
+          </div>
         </Note>
       )}
       <Region title={words.flows.steps}>
@@ -101,7 +103,7 @@ function Steps({ rows, run }: { rows: RunStep[]; run: string }) {
   const begin = Math.min(...rows.map((step) => at(step.started_at)));
   const whole = Math.max(1, Math.max(...rows.map(endOf)) - begin);
   const took = (step: RunStep) => (step.ended_at ? format.duration((endOf(step) - at(step.started_at)) * 1000) : "");
-  const kinds = words.flows.kinds as Record<string, string>;
+  const kinds = words.stepKinds as Record<string, string>;
   const columns: Column<RunStep>[] = [
     { id: "path", label: words.flows.stepName, cell: (step) => step.path },
     { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.state} /> },

@@ -1,6 +1,6 @@
 // The panel of a step: which tool, with which arguments, and what comes next.
 import { useQuery } from "@tanstack/react-query";
-import { catalog, inputSchema } from "../../api/catalog";
+import { catalog, inputSchema, withoutOptions } from "../../api/catalog";
 import { useMay } from "../../api/session";
 import type { Step } from "../../canvas/source";
 import { SchemaForm } from "../../form";
@@ -13,8 +13,7 @@ import type { FlowDraft } from "./use-draft";
 export function StepPanel({ step, draft }: { step: Step; draft: FlowDraft }) {
   const words = useWords();
   const { data } = useQuery(catalog);
-  const bare = step.uri.replace(/\?.*/, "");
-  const entry = data?.tools.find((tool) => tool.uri === bare);
+  const entry = data?.tools.find((tool) => tool.uri === withoutOptions(step.uri));
   return (
     <Card>
       <Region title={step.id}>

@@ -5,8 +5,8 @@ import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, type Column, Empty, Loaded, Note, Stack, Table } from "../../kit";
-import { useWords, wordOf } from "../../words";
+import { Button, type Column, Empty, Link, Loaded, Note, Stack, Table } from "../../kit";
+import { stateWord, useWords, wordOf } from "../../words";
 
 type Pin = { tool: string; state: string; held: boolean; changed: string[]; hidden: string[]; fingerprint: string };
 
@@ -57,16 +57,32 @@ export function Pins({ of }: { of: Service }) {
   );
 }
 
-type Reference = { id: string; name: string; type: string; uri: string; node?: string | null };
+type Reference = {
+  id: string;
+  name: string;
+  type: string;
+  uri: string;
+  node?: string | null;
+  version?: number | null;
+  state?: string | null;
+};
+
+/** A tool, a flow or an agent, each with a page of its own. */
+const addressOf = ({ type, id }: Reference) => `/ui/${type}s/${encodeURIComponent(id)}`;
 
 export function UsedBy({ of }: { of: Service }) {
   const words = useWords();
   const query = useQuery(references(of.type, of.id));
   const columns: Column<Reference>[] = [
-    { id: "name", label: words.field.name, cell: (one) => one.name },
+    { id: "name", label: words.field.name, cell: (one) => <Link to={addressOf(one)}>{one.name}</Link> },
     { id: "type", label: words.field.type, cell: (one) => wordOf(words.kinds, one.type) },
     { id: "uri", label: words.field.address, cell: (one) => <code>{one.uri}</code> },
     { id: "node", label: words.services.node, cell: (one) => one.node },
+    {
+      id: "version",
+      label: words.field.version,
+      cell: (one) => one.version ?? (one.state && stateWord(words, one.state)),
+    },
   ];
   return (
     <Loaded query={query}>
@@ -76,7 +92,7 @@ export function UsedBy({ of }: { of: Service }) {
             label={words.services.used}
             columns={columns}
             rows={rows}
-            id={(one) => `${one.type} ${one.id} ${one.node ?? ""} ${one.uri}`}
+            id={(one) => `${one.type} ${one.id} ${one.version ?? ""} ${one.node ?? ""} ${one.uri}`}
           />
         ) : (
           <Empty title={words.services.unused} />

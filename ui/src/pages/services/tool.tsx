@@ -1,6 +1,7 @@
 // One tool of a service: its definition, where the service lets one make it, and a place to try it.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { catalog, partsOf } from "../../api/catalog";
 import { messageAt } from "../../api/error";
 import { writeJson } from "../../api/json";
 import { removeTool, saveTool, serviceTool, serviceTypes } from "../../api/services";
@@ -25,24 +26,47 @@ import {
   PageTabs,
   Row,
   Stack,
+  Text,
   TextField,
   useSubmitKey,
 } from "../../kit";
 import { useWords } from "../../words";
 
 type At = { type: string; id: string };
+/** Where tools are made. */
+const NEW = "new";
 
 export default function ServiceToolPage() {
-  const words = useWords();
   const { type = "", id = "", tool = "" } = useParams({ strict: false }) as Partial<At & { tool: string }>;
-  const query = useQuery(serviceTool(type, id, tool));
+  const at = { type, id };
+  return tool === NEW ? <ToMake at={at} /> : <ToSee at={at} name={tool} />;
+}
+
+/** A tool may be called as this page is: the catalog knows, and nothing is asked for that is yet to be made. */
+function ToMake({ at }: { at: At }) {
+  const words = useWords();
   const canMake = useMay()("make_services");
+  const isIt = ({ uri }: { uri: string }) => {
+    const { type, service, tool } = partsOf(uri);
+    return type === at.type && service === at.id && tool === NEW;
+  };
   return (
-    <LoadedPage title={tool === "new" ? words.things.tools.add : tool} query={query}>
-      {(known) => {
-        if (known) return <KnownTool key={known.id} at={{ type, id }} tool={known} label={words.nav.tools} />;
-        return tool === "new" && canMake ? <NewTool at={{ type, id }} /> : <NoTool name={tool} />;
+    <LoadedPage title={words.things.tools.add} query={useQuery(catalog)}>
+      {({ tools }) => {
+        if (tools.some(isIt)) return <ToSee at={at} name={NEW} />;
+        return canMake ? <NewTool at={at} /> : <NoTool name={NEW} />;
       }}
+    </LoadedPage>
+  );
+}
+
+function ToSee({ at, name }: { at: At; name: string }) {
+  const words = useWords();
+  return (
+    <LoadedPage title={name} query={useQuery(serviceTool(at.type, at.id, name))}>
+      {(known) =>
+        known ? <KnownTool key={known.id} at={at} tool={known} label={words.nav.tools} /> : <NoTool name={name} />
+      }
     </LoadedPage>
   );
 }
@@ -81,7 +105,7 @@ function KnownTool({ at, tool, label }: { at: At; tool: ServiceTool; label: stri
   return (
     <Stack>
       <Header title={tool.id}>{canEdit && <DeleteButton what={tool.id} onDelete={() => gone.run()} />}</Header>
-      {tool.description && <p>{tool.description}</p>}
+      {tool.description && <Text>{tool.description}</Text>}
       <ActionErrors of={gone} />
       <PageTabs
         label={label}

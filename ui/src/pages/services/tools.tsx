@@ -5,7 +5,7 @@ import { serviceTools, serviceTypes } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { Service, ServiceTool } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
-import { type Column, Link, LinkButton, List, Loaded, Muted, Row, Stack } from "../../kit";
+import { type Column, Link, LinkButton, List, Loaded, Row, Stack, Summary } from "../../kit";
 import { useWords } from "../../words";
 
 const text = (tool: ServiceTool) => `${tool.id} ${tool.name ?? ""} ${tool.description ?? ""}`;
@@ -20,7 +20,7 @@ export function ServiceTools({ of }: { of: Service }) {
   const at = `${serviceAddress(of.type, of.id)}/tools`;
   const columns: Column<ServiceTool>[] = [
     { id: "name", label: words.field.name, cell: (tool) => <Link to={`${at}/${tool.id}`}>{tool.id}</Link> },
-    { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.description}</Muted> },
+    { id: "summary", label: words.field.summary, cell: (tool) => <Summary>{tool.description}</Summary> },
     { id: "uri", label: words.field.address, cell: (tool) => <code>{tool.uri}</code> },
     {
       id: "try",

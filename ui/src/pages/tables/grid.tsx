@@ -5,7 +5,7 @@ import { writeJson } from "../../api/json";
 import { type Row as Line, ROWS, rows } from "../../api/tables";
 import type { Table as TableType } from "../../api/types";
 import { isSchema } from "../../form/schema";
-import { type Column, Empty, Loaded, Pager, Stack, Table } from "../../kit";
+import { type Column, cut, Empty, Loaded, Pager, Stack, Table, visible } from "../../kit";
 import { useWords } from "../../words";
 
 const MOST_COLUMNS = 20;
@@ -13,7 +13,7 @@ const MOST_COLUMNS = 20;
 const show = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : writeJson(value));
 
 const CELL_CHARACTERS = 200;
-const cut = (text: string) => (text.length > CELL_CHARACTERS ? `${text.slice(0, CELL_CHARACTERS)}…` : text);
+const cell = (value: unknown) => cut(show(value), CELL_CHARACTERS);
 
 export function Grid({ of, path }: { of: TableType; path: string }) {
   const words = useWords();
@@ -26,21 +26,25 @@ export function Grid({ of, path }: { of: TableType; path: string }) {
       if (isSchema(value)) for (const key of Object.keys(value)) fields.add(key);
     }
     const shown = [...fields].slice(0, MOST_COLUMNS);
-    const key: Column<Line> = { id: " key", label: words.tables.key, cell: (line) => line.key };
+    const key: Column<Line> = {
+      id: " key",
+      label: words.tables.key,
+      cell: (line) => line.key || words.tables.emptyKey,
+    };
     if (shown.length === 0)
-      return [key, { id: " value", label: words.form.value, cell: (line: Line) => cut(show(line.value)) }];
+      return [key, { id: " value", label: words.form.value, cell: (line: Line) => cell(line.value) }];
     const own = shown.map(
       (field): Column<Line> => ({
         id: field,
-        label: field,
-        cell: ({ value }) => cut(show((value as Record<string, unknown> | null)?.[field])),
+        label: visible(cut(field)) || words.tables.emptyKey,
+        cell: ({ value }) => cell((value as Record<string, unknown> | null)?.[field]),
       }),
     );
-    const isPlain = ({ value }: Line) => !isSchema(value);
+    const isPlain = ({ value }: Line) => !isSchema(value) || Object.keys(value).length === 0;
     const other = {
       id: " value",
       label: words.form.value,
-      cell: (line: Line) => isPlain(line) && cut(show(line.value)),
+      cell: (line: Line) => isPlain(line) && cell(line.value),
     };
     return lines.some(isPlain) ? [key, ...own, other] : [key, ...own];
   }, [lines, words]);

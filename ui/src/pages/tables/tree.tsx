@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight, Dot } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { children } from "../../api/tables";
 import type { Child, Table } from "../../api/types";
-import { Button, Loaded } from "../../kit";
+import { Button, cut, Loaded, visible } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
@@ -68,9 +68,15 @@ function BranchPage({ at, page, onMore, ...shared }: PageProps) {
   );
 }
 
+/** Keys and values are somebody's: they may be long, and nothing in them turns the line round. */
+const SHOWN = 200;
+const short = (text: string) => visible(cut(text, SHOWN));
+/** Of what is cut, as much as a hint can show. */
+const hint = (text: string) => (text.length > SHOWN ? visible(cut(text, 10 * SHOWN)) : undefined);
+
 function Leaf({ child, at, ...shared }: Shared & { child: Child; at: string }) {
   const format = useFormat();
-  const kinds = useWords().tables.kinds as Record<string, string>;
+  const { kinds, emptyKey }: { kinds: Record<string, string>; emptyKey: string } = useWords().tables;
   const [isOpen, setOpen] = useState(false);
   const canOpen = (child.type === "object" || child.type === "array") && (child.size ?? 0) > 0;
   const choose = () => {
@@ -89,24 +95,23 @@ function Leaf({ child, at, ...shared }: Shared & { child: Child; at: string }) {
       choose();
     }
   };
+  const key = short(child.key) || emptyKey;
+  const detail = child.preview ?? `${kinds[child.type] ?? child.type} · ${format.number(child.size ?? 0)}`;
   const Icon = !canOpen ? Dot : isOpen ? ChevronDown : ChevronRight;
   return (
     <li
       role="treeitem"
       tabIndex={-1}
-      aria-label={child.key}
+      aria-label={key}
       aria-selected={shared.path === at}
       aria-expanded={canOpen ? isOpen : undefined}
       onKeyDown={onKeyDown}
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the item around it has the keys */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the item around it has the keys */}
-      <span
-        onClick={choose}
-        data-detail={child.preview ?? `${kinds[child.type] ?? child.type} · ${format.number(child.size ?? 0)}`}
-      >
+      <span onClick={choose} data-detail={short(detail)} title={hint(child.key) ?? hint(detail)}>
         <Icon size={14} aria-hidden />
-        {child.key}
+        <bdi>{key}</bdi>
       </span>
       {isOpen && (
         // biome-ignore lint/a11y/useSemanticElements: a group of a tree is no fieldset

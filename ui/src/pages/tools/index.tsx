@@ -14,10 +14,10 @@ import {
   LinkButton,
   List,
   Loaded,
-  Muted,
   Row,
   SelectField,
   Stack,
+  Summary,
   useAddress,
 } from "../../kit";
 import { stateWord, useWords, wordOf } from "../../words";
@@ -37,13 +37,14 @@ export default function Tools() {
       label: words.field.name,
       cell: (tool) => <Link {...toolAddress(tool)}>{tool.name}</Link>,
     },
-    { id: "summary", label: words.field.summary, cell: (tool) => <Muted small>{tool.summary}</Muted> },
+    { id: "summary", label: words.field.summary, cell: (tool) => <Summary>{tool.summary}</Summary> },
     { id: "kind", label: words.field.kind, kind: "nowrap", cell: (tool) => wordOf(words.kinds, tool.kind) },
     { id: "service", label: words.field.service, cell: (tool) => tool.service },
     { id: "status", label: words.field.status, cell: (tool) => <StateBadge state={tool.status} /> },
     {
       id: "try",
       label: words.act.tryIt,
+      kind: "nowrap",
       cell: (tool) => (
         <Link to="/ui/try" search={{ uri: tool.uri }} aria-label={words.tools.tryOne(tool.name)}>
           {words.act.tryIt}

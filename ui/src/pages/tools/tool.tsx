@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { shownTool } from "../../api/catalog";
 import { writeJson } from "../../api/json";
-import { useMay } from "../../api/session";
+import { me, useMay } from "../../api/session";
 import { tables } from "../../api/tables";
 import { definitionOf, remove, toolQuery, update } from "../../api/tools";
 import type { CatalogTool, Tool } from "../../api/types";
@@ -28,8 +28,9 @@ type Edited = Draft & { version?: number | null };
 export default function ToolPage() {
   const words = useWords();
   const { id = "" } = useParams({ strict: false }) as { id?: string };
+  const isCaller = useQuery(me).data?.role === "caller";
   return (
-    <LoadedPage title={words.nav.tools} query={useQuery(shownTool(id))}>
+    <LoadedPage title={words.nav.tools} query={useQuery(shownTool(id, isCaller))}>
       {(shown) =>
         "address" in shown ? <ToolTabs key={shown.id} tool={shown} /> : <Callable key={shown.uri} entry={shown} />
       }

@@ -1,7 +1,7 @@
 // Try: any tool that can be called, with any arguments.
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { catalog } from "../../api/catalog";
+import { catalog, withoutOptions } from "../../api/catalog";
 import { readJson } from "../../api/json";
 import { TryPanel } from "../../catalog/try-panel";
 import { Combobox, Header, Loaded, Note, Stack, useAddress } from "../../kit";
@@ -28,13 +28,14 @@ export default function Try() {
       <Header title={words.trying.title} />
       <Loaded query={all}>
         {({ tools }) => {
-          const known = tools.find((tool) => tool.uri === uri);
-          const entry = known ?? (uri ? { name: uri, uri, kind: "" } : null);
+          const known = tools.find((tool) => tool.uri === withoutOptions(uri));
+          // It is called as it was asked for, options and all.
+          const entry = known ? { ...known, uri } : uri ? { name: uri, uri, kind: "" } : null;
           return (
             <>
               <Combobox
                 label={words.trying.tool}
-                value={uri}
+                value={known?.uri ?? uri}
                 choices={choices}
                 onValue={(next) => setAddress({ uri: next, args: undefined })}
               />
