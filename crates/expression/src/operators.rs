@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::error::Fault;
 use crate::number;
+use crate::time;
 use crate::tree::Operator;
 use crate::value::{Fields, Key, List, Val};
 use std::cmp::Ordering;
@@ -55,10 +56,10 @@ fn join<'a>(operator: Operator, a: &Val<'a>, b: &Val<'a>, budget: &mut Budget) -
         }
         (Operator::Add, Val::Time(time), Val::Duration(by))
         | (Operator::Add, Val::Duration(by), Val::Time(time)) => {
-            time.checked_add_signed(*by).map(Val::Time).ok_or_else(out_of_range)
+            time::computed(time.checked_add_signed(*by)).map(Val::Time)
         }
         (Operator::Subtract, Val::Time(time), Val::Duration(by)) => {
-            time.checked_sub_signed(*by).map(Val::Time).ok_or_else(out_of_range)
+            time::computed(time.checked_sub_signed(*by)).map(Val::Time)
         }
         (Operator::Subtract, Val::Time(a), Val::Time(b)) => Ok(Val::Duration(a.signed_duration_since(*b))),
         (Operator::Add, Val::Duration(a), Val::Duration(b)) => {

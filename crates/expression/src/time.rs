@@ -4,7 +4,8 @@ use crate::error::Fault;
 use crate::value::Val;
 use chrono::format::{DelayedFormat, StrftimeItems};
 use chrono::{
-    DateTime, Days, FixedOffset, Months, NaiveDate, NaiveDateTime, SecondsFormat, TimeDelta, TimeZone, Utc,
+    DateTime, Datelike, Days, FixedOffset, Months, NaiveDate, NaiveDateTime, SecondsFormat, TimeDelta,
+    TimeZone, Utc,
 };
 use chrono_tz::Tz;
 
@@ -47,9 +48,16 @@ pub(crate) fn of(value: &Val<'_>) -> Result<DateTime<Utc>, Fault> {
         Val::Time(time) => Ok(*time),
         Val::Text(text) => parse(text),
         other => crate::number::as_index(other)
-            .and_then(DateTime::from_timestamp_millis)
-            .ok_or_else(|| Fault::failed(format!("a time is needed here, this is {}", other.kind()))),
+            .map(DateTime::from_timestamp_millis)
+            .ok_or_else(|| Fault::failed(format!("a time is needed here, this is {}", other.kind())))
+            .and_then(computed),
     }
+}
+
+/// A time that was computed, if RFC 3339 can say it: the years have four digits.
+pub(crate) fn computed(time: Option<DateTime<Utc>>) -> Result<DateTime<Utc>, Fault> {
+    let is_sayable = |time: &DateTime<Utc>| (0..=9999).contains(&time.year());
+    time.filter(is_sayable).ok_or_else(|| Fault::failed("the result is out of the range of times"))
 }
 
 /// `1h30m`, `-1.5s`, `100ms`: a sum of numbers with units.
@@ -101,7 +109,6 @@ fn nanos_of(number: &str, unit: &str) -> Option<i128> {
 pub(crate) fn offset(time: DateTime<Utc>, by: &str) -> Result<DateTime<Utc>, Fault> {
     let wrong =
         || Fault::failed("an offset is written like -3M or +1d2h: y years, M months, w weeks, d days, h m s");
-    let out_of_range = || Fault::failed("the result is out of the range of times");
     let mut moved = time;
     let mut is_back = false;
     let mut rest = by.trim();
@@ -117,7 +124,7 @@ pub(crate) fn offset(time: DateTime<Utc>, by: &str) -> Result<DateTime<Utc>, Fau
             rest.find(|c: char| !c.is_ascii_digit()).filter(|digits| *digits > 0).ok_or_else(wrong)?;
         let count: u32 = rest[..digits].parse().map_err(|_| wrong())?;
         let unit = rest[digits..].chars().next().ok_or_else(wrong)?;
-        moved = shift(moved, is_back, count, unit).ok_or_else(wrong)?.ok_or_else(out_of_range)?;
+        moved = computed(shift(moved, is_back, count, unit).ok_or_else(wrong)?)?;
         rest = rest[digits + unit.len_utf8()..].trim_start();
     }
     Ok(moved)

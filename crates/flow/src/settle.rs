@@ -196,6 +196,32 @@ impl Graph {
     }
 }
 
+/// The edges that lie on no circle, by node; `torn` tells of the nodes that lack some now.
+pub(crate) fn without_circles(mut edges: Vec<Vec<Edge>>, torn: &mut [bool]) -> Vec<Vec<Edge>> {
+    let reached: Vec<_> = (0..edges.len()).map(|node| reached_from(node, &edges)).collect();
+    for (node, own) in edges.iter_mut().enumerate() {
+        let count = own.len();
+        own.retain(|edge| !reached[edge.to][node]);
+        torn[node] |= own.len() < count;
+    }
+    edges
+}
+
+/// All nodes that edges lead to from this one, and this one.
+fn reached_from(node: usize, edges: &[Vec<Edge>]) -> Vec<bool> {
+    let mut reached = vec![false; edges.len()];
+    reached[node] = true;
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        for edge in &edges[node] {
+            if !std::mem::replace(&mut reached[edge.to], true) {
+                open.push(edge.to);
+            }
+        }
+    }
+    reached
+}
+
 /// Where every node stands, given how nodes ended so far; `is_caught` says that the handler was given a failure.
 ///
 /// Ends only ever add up, so a node that is ready stays ready until it ends, and one that is skipped never runs,

@@ -47,7 +47,7 @@ use std::time::Instant;
 use tokio::sync::broadcast;
 use tool::{
     Arguments, Call, Callers, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Registry, Request,
-    Result, Target, ToolSearch, Uri, uri,
+    Result, RunKind, Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
 
@@ -211,18 +211,20 @@ impl Gateway {
         result
     }
 
-    /// Whether arguments that no schema describes may be seen in the audit. A name that leads nowhere may have been meant for
-    /// any service of the tenant.
+    /// Whether arguments that no schema describes may be seen in the audit. Authors say of each flow what of it is secret, so
+    /// that nobody knows where none is found. A name that leads nowhere may have been meant for any service of the tenant.
     fn mark_private(&self, cx: &Context, record: &mut Record) {
         let kind = |scheme: &str| self.registry.find(scheme);
+        let is_run = |scheme: &str| RunKind::of_scheme(scheme).is_some();
         let is_private = |scheme: &str| kind(scheme).is_some_and(|kind| kind.has_private_arguments);
         record.has_private_arguments = match (record.route(), record.target()) {
-            (Some(route), _) => is_private(&route.service.scheme),
+            (Some(route), _) => is_private(&route.service.scheme) || is_run(&route.service.scheme),
+            (None, Target::Uri(uri)) if is_run(uri.scheme()) => true,
             (None, Target::Uri(uri)) if kind(uri.scheme()).is_some() => is_private(uri.scheme()),
-            (None, _) => {
-                let tenant = self.catalog.tenant(&cx.tenant);
-                tenant.is_some_and(|tenant| tenant.services().any(|service| is_private(&service.scheme)))
-            }
+            (None, target) => self.catalog.tenant(&cx.tenant).is_some_and(|tenant| {
+                let has_private = tenant.services().any(|service| is_private(&service.scheme));
+                has_private || tenant.may_mean_run(target)
+            }),
         };
     }
 

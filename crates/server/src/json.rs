@@ -11,6 +11,7 @@ use tool::json_words::{self, FieldError};
 use utoipa::ToSchema;
 
 /// A JSON body. Unlike axum's, it says where in the body the problem is.
+#[derive(Default)]
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
@@ -22,13 +23,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// A body that may be left out.
+/// A body that may be left out, or be null.
 impl<T: DeserializeOwned, S: Send + Sync> OptionalFromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Option<Self>> {
         let RawBody(body) = RawBody::from_request(request, state).await?;
-        if body.is_empty() { Ok(None) } else { parse(&body).map(Self).map(Some) }
+        if body.is_empty() { Ok(None) } else { Ok(parse::<Option<T>>(&body)?.map(Self)) }
     }
 }
 

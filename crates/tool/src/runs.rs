@@ -32,6 +32,12 @@ impl RunKind {
         }
     }
 
+    /// What has addresses of that type, if calls of it may go on as runs.
+    #[must_use]
+    pub fn of_scheme(scheme: &str) -> Option<Self> {
+        [Self::Flow, Self::Agent].into_iter().find(|kind| kind.scheme() == scheme)
+    }
+
     /// The address of the one with this id.
     #[must_use]
     pub fn uri(self, id: &str) -> Uri {

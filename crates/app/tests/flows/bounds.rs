@@ -95,14 +95,17 @@ nodes: {a: {with: '[day, at, when, count, to]'}}
 ";
     publish(&app, app.database(), "typed", text).await;
     let right = json!({ "day": "2028-02-29", "at": "10:30:00", "when": "2026-07-28T10:00:00+02:00",
-        "count": 18_446_744_073_709_551_615_u64, "to": "ada@example.com" });
+        "count": i64::MAX, "to": "ada@example.com" });
     let ended = run(&app, "typed", right.clone()).await.is(200);
     assert_eq!(ended.body["output"][3], right["count"], "{}", ended.text);
+    let least = run(&app, "typed", json!({ "count": i64::MIN })).await.is(200);
+    assert_eq!(least.body["output"][3], i64::MIN, "{}", least.text);
     for (input, wrong) in [
         ("day", json!("2026-02-30")),
         ("day", json!("yesterday")),
         ("at", json!("25:00:00")),
         ("when", json!("2026-13-01T00:00:00Z")),
+        ("count", json!(9_223_372_036_854_775_808_u64)),
         ("count", serde_json::from_str("18446744073709551616").unwrap()),
         ("count", serde_json::from_str("-9223372036854775809").unwrap()),
         ("to", json!("nobody")),

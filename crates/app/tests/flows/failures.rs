@@ -1,4 +1,4 @@
-//! Runs that fail, nodes that take a failure, and what is tried again.
+//! Runs that fail, and nodes that take a failure.
 
 use crate::world::{draft, publish, run, shop};
 use serde_json::json;
@@ -8,8 +8,6 @@ on_both_databases! {
     a_failed_call_takes_the_fail_edge
     a_malformed_uri_fails_its_node
     a_failure_that_nothing_takes_ends_the_run
-    a_call_is_tried_again_under_the_same_key
-    a_call_that_may_have_happened_is_not_made_again
 }
 
 /// AP-8, FL-9: an answer of 400 and above is an error with status and body, and takes `fail`.
@@ -69,44 +67,5 @@ async fn a_failure_that_nothing_takes_ends_the_run(backend: Backend) {
         assert_eq!(called.body["isError"], true, "{}", called.text);
         assert_eq!(called.body["error"]["service_code"], "NO_ORDER");
         assert!(called.text.contains("there is no order 7"), "{}", called.text);
-    }
-}
-
-/// FL-20: every attempt has the same idempotency key.
-async fn a_call_is_tried_again_under_the_same_key(backend: Backend) {
-    let upstream = http::Server::start().await;
-    let app = TestApp::start(backend).await;
-    app.service(shop(&upstream)).await;
-    let text = "
-inputs: {key: string}
-nodes:
-  try: {exec: 'api://shop/flaky', args: {key: '${key}'}, retry: {attempts: 3, delay: 100}}
-";
-    publish(&app, app.database(), "tried", text).await;
-    let ended = run(&app, "tried", json!({ "key": format!("{backend:?}") })).await.is(200);
-    assert_eq!(ended.body["state"], "succeeded", "{}", ended.text);
-    let requests = upstream.requests();
-    assert_eq!(requests.len(), 2);
-    let keys: Vec<_> = requests.iter().map(|request| request.header("idempotency-key").unwrap()).collect();
-    assert_eq!(keys, vec![format!("{}:try", ended.string("id")); 2]);
-    let steps = app.get(&format!("runs/{}/steps", ended.string("id"))).await.is(200).items();
-    assert_eq!((steps.len(), &steps[0]["attempt"]), (1, &json!(2)));
-}
-
-/// FL-20, AP-7: `retry` repeats what may be repeated: a lost answer to a POST is none of that, one to a GET is.
-async fn a_call_that_may_have_happened_is_not_made_again(backend: Backend) {
-    let upstream = http::Server::start().await;
-    let app = TestApp::start(backend).await;
-    let config = json!({ "base_url": upstream.url(), "retry": { "max_attempts": 1 } });
-    let tools = json!([{ "id": "pay", "method": "POST", "endpoint": "/drop" }, { "id": "look", "endpoint": "/drop" }]);
-    app.service(json!({ "type": "api", "id": "bank", "config": config, "tools": tools })).await;
-    for (tool, asked) in [("pay", 1), ("look", 3)] {
-        let text = format!("nodes: {{a: {{exec: 'api://bank/{tool}', retry: {{attempts: 3, delay: 50}}}}}}");
-        publish(&app, app.database(), tool, &text).await;
-        let before = upstream.requests().len();
-        let ended = run(&app, tool, json!({})).await.is(200);
-        assert_eq!(ended.body["state"], "failed", "{}", ended.text);
-        assert_eq!(upstream.requests().len() - before, asked, "{tool}");
-        assert_eq!(ended.text.contains("it may have happened"), tool == "pay", "{}", ended.text);
     }
 }

@@ -64,6 +64,9 @@ async fn an_asynchronous_start_answers_with_the_run(backend: Backend) {
     publish(&app, app.database(), "slow", text).await;
     let started = app.call("flow://slow?async=true", json!({})).await.is(200);
     let id = started.body["task"]["id"].as_str().unwrap().to_owned();
+    // Whoever looks for an answer finds the run there, too, as an MCP client without tasks does.
+    assert_eq!(started.body["structuredContent"], json!({ "run_id": id }), "{}", started.text);
+    assert_eq!(started.body["content"][0]["text"], json!({ "run_id": id }).to_string(), "{}", started.text);
     let ended = until(&app, &id, &["succeeded"]).await;
     assert_eq!(ended["output"], "/slow/300");
     let polled = app.call_name("flow_run", json!({ "run_id": id, "wait_seconds": 5 })).await.is(200);

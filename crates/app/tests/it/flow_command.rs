@@ -107,3 +107,23 @@ async fn pushes_compares_and_publishes() {
     let none = flow(&["publish", "nobody"]).await;
     assert!(none.code == Some(1) && none.stderr.contains("there is no such flow"), "{}", none.stderr);
 }
+
+/// FL-2: a flow that goes on is told by its run, also to whoever calls it as a tool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_goes_on_prints_its_run() {
+    let database = Database::create(Backend::Sqlite).await;
+    let server = Server::start(serve(&database));
+    let admin = server.admin();
+    let source = "nodes: {ok: {approval: Go}}";
+    admin.post("flows", serde_json::json!({ "id": "asks", "source": source })).await.is(201);
+    admin.post("flows/asks/publish", serde_json::json!({})).await.is(200);
+    let (url, key) = (admin.url("/"), admin.key().unwrap().to_owned());
+    for uri in ["flow://asks", "flow://asks?async=true"] {
+        let ended = run(&["call", uri, "--server", &url, "--token", &key]).await;
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let first = ended.stdout.lines().next().unwrap_or_default();
+        let told: serde_json::Value = serde_json::from_str(first).unwrap_or_default();
+        let id = told["run_id"].as_str().unwrap_or_else(|| panic!("{}", ended.stdout));
+        admin.get(&format!("runs/{id}")).await.is(200);
+    }
+}

@@ -168,6 +168,28 @@ fn look(schema: &Value, place: &str, untyped: &mut Vec<String>) {
     }
 }
 
+/// `from` and `to` are times where they bound a time, and elsewhere what leads from here to there.
+#[test]
+fn only_times_are_called_times() {
+    let document = document();
+    let format = |name: &str, field: &str| {
+        document["components"]["schemas"][name]["properties"][field]["format"].clone()
+    };
+    for (name, field) in
+        [("RunReplay", "from"), ("FlowEdge", "from"), ("FlowEdge", "to"), ("OverviewLink", "to")]
+    {
+        assert_eq!(format(name, field), Value::Null, "{name}.{field}");
+    }
+    for (name, field) in
+        [("RunsFilter", "from"), ("RunsFilter", "to"), ("Stats", "from"), ("AuditView", "at")]
+    {
+        assert_eq!(format(name, field), "date-time", "{name}.{field}");
+    }
+    let listed = &document["paths"]["/api/v1/runs"]["get"]["parameters"];
+    let from = listed.as_array().unwrap().iter().find(|parameter| parameter["name"] == "from");
+    assert_eq!(from.unwrap()["schema"]["format"], "date-time");
+}
+
 /// Of two types of one name, the document would have one.
 #[test]
 fn no_two_types_of_the_document_share_a_name() {

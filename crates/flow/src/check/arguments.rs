@@ -67,8 +67,10 @@ impl Walk<'_> {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
         for (name, property) in left {
-            let is_bound = call.binds && self.bind(node, name, property);
-            if !is_bound && is_required(name) && property.get("default").is_none() {
+            let is_required = is_required(name);
+            let fitting = if is_required { fits } else { surely_fits };
+            let is_bound = call.binds && self.bind(node, name, property, fitting);
+            if !is_bound && is_required && property.get("default").is_none() {
                 let message =
                     format!("the parameter '{name}' is missing, and there is nothing of that name to take");
                 self.at_call(call, Problem::error, Code::MissingArgument, message);
@@ -116,14 +118,21 @@ impl Walk<'_> {
     }
 
     /// Takes a parameter's value from what has its name, if there is such a thing and it fits.
-    fn bind(&mut self, node: &Node, parameter: &str, property: &Value) -> bool {
+    fn bind(
+        &mut self,
+        node: &Node,
+        parameter: &str,
+        property: &Value,
+        fits: fn(&Value, &Value) -> bool,
+    ) -> bool {
         let is_offered = match self.resolve(parameter) {
             Some(Named::Local | Named::LoopVar | Named::Var | Named::Input) => true,
             Some(Named::Node { is_upstream }) => is_upstream,
             Some(Named::Given) => matches!(parameter, "tenantId" | "buCode"),
             None => false,
         };
-        if !is_offered || self.type_of(parameter).is_some_and(|schema| !fits(&schema, property)) {
+        let schema = self.type_of(parameter).unwrap_or_default();
+        if !is_offered || !fits(&schema, property) {
             return false;
         }
         self.used.insert(parameter.to_owned());
@@ -177,6 +186,17 @@ fn fits(from: &Value, to: &Value) -> bool {
         || to.is_empty()
         || from.iter().any(|one| to.contains(one))
         || from.iter().any(is_number) && to.iter().any(is_number)
+}
+
+/// Something is known of the one type, and every value of it is one of the other; null is never given.
+fn surely_fits(from: &Value, to: &Value) -> bool {
+    const NARROWED_BY: [&str; 8] = ["$ref", "allOf", "anyOf", "const", "enum", "if", "not", "oneOf"];
+    let is_narrow = |to: &Value| NARROWED_BY.iter().any(|word| to.get(word).is_some());
+    let (given, taken) = (types(from), types(to));
+    let is_taken =
+        |one: &&str| *one == "null" || taken.contains(one) || *one == "integer" && taken.contains(&"number");
+    let is_open = taken.is_empty() && !is_narrow(to);
+    !given.is_empty() && (is_open || given.iter().all(is_taken))
 }
 
 fn word(schema: &Value) -> String {

@@ -12,6 +12,7 @@ const MAX_PAIRS: usize = 500;
 impl Walk<'_> {
     /// Everything about the edges of the block that was entered last.
     pub(super) fn graph(&mut self, block: &Block) {
+        self.races_of_items(block);
         // What edges are left out of it says nothing of those that were meant.
         if block.is_torn() {
             return;
@@ -32,7 +33,6 @@ impl Walk<'_> {
                 format!("'{}' writes the var '{var}' while '{}' may write it, too", one.id, other.id);
             self.problems.add(Problem::warning(Code::Race, &one.path, one.at, message));
         }
-        self.races_of_items(block);
     }
 
     /// Items of an each that are at work at once, and write what lies outside.

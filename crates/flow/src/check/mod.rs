@@ -108,7 +108,7 @@ impl Walk<'_> {
         self.block(&self.flow.block);
         self.surroundings();
         // A node that cannot be read may use what nothing else does.
-        if self.flow.block.is_whole() {
+        if self.flow.block.is_readable() {
             self.unused();
         }
     }

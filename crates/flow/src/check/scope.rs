@@ -85,11 +85,18 @@ impl<'a> Walk<'a> {
         levels.chain(vars).chain(inputs).chain(GIVEN).collect()
     }
 
+    /// The type of the document that a schema names, else itself.
+    fn named<'s>(&'s self, schema: &'s Value) -> &'s Value {
+        let name = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+        name.and_then(|name| self.flow.types.get(name)).unwrap_or(schema)
+    }
+
     /// The type of a name as a JSON Schema, where it is known.
     pub(super) fn type_of(&self, name: &str) -> Option<Value> {
         match self.resolve(name)? {
             Named::Input => {
-                self.flow.inputs.iter().find(|input| input.name == name).map(|input| input.schema.clone())
+                let input = self.flow.inputs.iter().find(|input| input.name == name);
+                input.map(|input| self.named(&input.schema).clone())
             }
             Named::Var => match self.flow.vars.iter().find(|(var, _)| var.name == name) {
                 Some((_, Data::Literal(value))) if !value.is_null() => Some(schema_of(value)),

@@ -6,7 +6,7 @@ use super::types::Types;
 use crate::cursor::{Cursor, is_name};
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
-use crate::settle::{Edge, Graph, Join, Port};
+use crate::settle::{Edge, Graph, Join, Port, without_circles};
 use crate::source::Place;
 use document::did_you_mean;
 use std::collections::HashMap;
@@ -43,7 +43,8 @@ impl<'a> Blocks<'a> {
             problems.add(field.mismatch("an object of nodes, at least one,"));
             return None;
         }
-        if self.depth == limits::LEVELS {
+        // The flow's own block is in no other.
+        if self.depth > limits::LEVELS {
             let message = format!("blocks stand more than {} levels deep in one another", limits::LEVELS);
             problems.add(field.error(Code::LimitExceeded, message));
             return None;
@@ -88,6 +89,7 @@ fn connect(
     let (nodes, wanted): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
     let joins: Vec<Join> = wanted.iter().map(|wanted| wanted.join).collect();
     let places: Places<'_> = nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
+    let is_read = !wanted.iter().any(|wanted| wanted.is_unreadable);
     let mut torn = vec![false; nodes.len()];
     let mut edges: Vec<Vec<Edge>> = Vec::new();
     for (node, wanted) in wanted.iter().enumerate() {
@@ -105,18 +107,17 @@ fn connect(
     if handler.is_none() && wanted_handler.is_some() {
         torn.fill(true);
     }
-    match Graph::new(joins.clone(), edges, handler) {
-        Ok(graph) => Some(Block { nodes, graph, torn }),
+    match Graph::new(joins.clone(), edges.clone(), handler) {
+        Ok(graph) => Some(Block { nodes, graph, torn, is_read }),
         Err(circle) => {
             let names = circle.iter().chain(circle.first()).map(|node| nodes[*node].id.as_str());
             let names: Vec<_> = names.collect();
             let first = &nodes[*circle.first()?];
             let message = format!("edges lead in a circle: {}; use 'loop' to repeat", names.join(" → "));
             problems.add(Problem::error(Code::Cycle, &first.path, first.at, message));
-            // The nodes are still looked at, each by itself.
-            let graph = Graph::new(joins, vec![Vec::new(); nodes.len()], None).ok()?;
-            torn.fill(true);
-            Some(Block { nodes, graph, torn })
+            // The nodes are still looked at, with the edges that lie on no circle.
+            let graph = Graph::new(joins, without_circles(edges, &mut torn), handler).ok()?;
+            Some(Block { nodes, graph, torn, is_read })
         }
     }
 }

@@ -19,8 +19,9 @@ pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> 
             let text = field.text(problems)?;
             let has_scheme = text.contains("://");
             let text = if has_scheme { text.to_owned() } else { format!("{kind}://{text}") };
-            (None, uri(&text, &field, problems))
+            (None, uri_of(kind, &text, &field, problems))
         }
+        "handoff" => (None, uri_of("agent", field.text(problems)?, &field, problems)),
         _ => (None, uri(field.text(problems)?, &field, problems)),
     };
     let mut args = read_args(cursor, problems);
@@ -49,6 +50,17 @@ pub(super) fn uri(text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> T
         problems.add(malformed(text, reason, cursor).of_call());
     }
     Target(parsed)
+}
+
+/// The address of something of that type. With another one the call would do something else than its word says.
+fn uri_of(scheme: &str, text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Target {
+    let target = uri(text, cursor, problems);
+    if target.0.as_ref().is_ok_and(|uri| uri.scheme() != scheme) {
+        let message =
+            format!("'{text}' is no {scheme}: a URI like {scheme}://b belongs here; 'exec' calls any other");
+        problems.add(cursor.error(Code::Syntax, message));
+    }
+    target
 }
 
 /// One of several addresses: without it the others are left.

@@ -5,6 +5,7 @@ mod block;
 mod branches;
 mod call;
 mod data;
+mod deciders;
 mod dialect;
 mod duration;
 mod guard;

@@ -71,12 +71,19 @@ pub struct Block {
     pub(crate) graph: Graph,
     /// By node: it cannot be read, or edges of it lead nowhere or in a circle and are left out.
     pub(crate) torn: Vec<bool>,
+    /// Every node of it can be read.
+    pub(crate) is_read: bool,
 }
 
 impl Block {
     /// It has all its edges, and so have the blocks inside.
     pub(crate) fn is_whole(&self) -> bool {
         !self.is_torn() && self.nodes.iter().filter_map(Node::block).all(|block| block.is_whole())
+    }
+
+    /// All its nodes can be read, and so can those of the blocks inside.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.is_read && self.nodes.iter().filter_map(Node::block).all(|block| block.is_readable())
     }
 
     /// It lacks edges, or what nodes do.

@@ -76,10 +76,15 @@ impl Types<'_> {
         let origin = Origin::of(cursor);
         let name = name.to_owned();
         let Some(text) = cursor.as_text() else {
-            let schema = self.schema(cursor, problems);
+            let mut schema = self.schema(cursor, problems);
             check_secret(cursor, problems);
             let is_secret = is_secret(cursor);
             let default = schema.get("default").and_then(|value| literal(value, &origin));
+            if is_secret {
+                refuse_default(cursor, problems);
+                // Callers see the schema; what was published with one goes on with it.
+                schema.as_object_mut().map(|schema| schema.remove("default"));
+            }
             return Declared { is_optional: default.is_some(), name, schema, default, is_secret, origin };
         };
         let (text, default) = match text.split_once('=') {
@@ -214,6 +219,16 @@ fn is_secret(cursor: &Cursor<'_>) -> bool {
 fn check_secret(cursor: &Cursor<'_>, problems: &mut Problems) {
     if let Some(secret) = cursor.field(SECRET).filter(|_| is_schema(cursor)) {
         secret.bool(problems);
+    }
+}
+
+/// The text of a flow is kept as it is written, and shown.
+fn refuse_default(cursor: &Cursor<'_>, problems: &mut Problems) {
+    let default = cursor.field("default").filter(|default| !matches!(default.tree.content, Content::Null));
+    if let Some(default) = default {
+        let message = "a secret has no default: whoever reads the flow would read it, too; give it with each start, or let \
+             the service that needs it keep it";
+        problems.add(default.error(Code::Syntax, message));
     }
 }
 

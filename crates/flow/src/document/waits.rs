@@ -2,6 +2,7 @@
 
 use super::block::targets;
 use super::data::{Data, Formula};
+use super::deciders::{self, MANAGERS};
 use super::model::{Approval, OnTimeout, Wait};
 use super::node::Wanted;
 use super::types::Types;
@@ -54,7 +55,9 @@ pub(super) fn read_approval(
     let title = title.map(|title| Data::read(&title, problems));
     Some(Approval {
         fields: field.field("fields").map(|field| types.open_schema(&field, problems)),
-        by: field.field("by").map_or(Data::Literal(json!("managers")), |field| Data::read(&field, problems)),
+        by: field
+            .field("by")
+            .map_or(Data::Literal(json!(MANAGERS)), |field| deciders::read(&field, problems)),
         timeout: field.field("timeout").and_then(|field| duration::read(&field, problems)),
         on_timeout: on_timeout.unwrap_or_default(),
         has_else: cursor.field("else").is_some(),

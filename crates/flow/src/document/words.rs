@@ -81,8 +81,10 @@ pub const COMMON: &[Word] = &[
     ),
 ];
 
-const ARGS: Word =
-    ("args", "a map, or text like `a = e, b`; what is left out is bound by name where it fits");
+const ARGS: Word = (
+    "args",
+    "a map, or text like `a = e, b`; what is left out is bound by name where it fits, what is optional where it surely does",
+);
 const BIND: Word = ("bind", "`false`: nothing is bound by name");
 const THEN: Word = ("then", "the nodes behind it if so");
 const ELSE: Word = ("else", "the nodes behind it if not");
@@ -187,7 +189,7 @@ pub const KINDS: &[Kind] = &[
         field: "nodes",
         name: "loop, block",
         about: "with `when`, `vars` or `max` a loop that tests before each pass, else branches as one node",
-        value: "of a loop `with`; of a block `{id: value}` of its last nodes",
+        value: "of a loop `with`, else what its last pass gave; of a block `{id: value}` of its last nodes",
         own: &[
             NODES,
             ("vars", "of the loop: names and first values"),
@@ -234,7 +236,10 @@ pub const PARTS: &[Part] = &[
             ("delay", "before the second attempt; 1s unless given"),
             ("factor", "the pause grows by this; 2 unless given"),
             ("max_delay", "no pause is longer; 1m unless given"),
-            ("on", "`retryable` failures unless given, `any`, or a list of codes"),
+            (
+                "on",
+                "`retryable` unless given: what may pass (time-outs, lost connections, 408, 425, 429, 5xx), `at_most_once` only what surely did not happen; `any`; or a list of codes",
+            ),
         ],
     },
     Part {
@@ -252,7 +257,10 @@ pub const PARTS: &[Part] = &[
         fields: &[
             ("title", "what is to be approved"),
             ("fields", "what the one who decides fills in: names and types"),
-            ("by", "who decides; `managers` unless given"),
+            (
+                "by",
+                "who decides: `managers` unless given, the id or the name of a user or a key, a list of these, or `{except: id}`",
+            ),
             ("timeout", "how long to wait"),
             ("on_timeout", "`reject` unless given, `approve` or `fail`"),
         ],

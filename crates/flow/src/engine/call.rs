@@ -120,7 +120,9 @@ impl Machine {
         let block = Arc::clone(&self.frames[&spot.0].block);
         let retry = &block.nodes[spot.1].retry;
         let is_meant = match &retry.on {
-            RetryOn::Retryable => failure.is_retryable,
+            RetryOn::Retryable => {
+                failure.is_retryable || !block.nodes[spot.1].is_at_most_once && failure.may_pass()
+            }
             RetryOn::Any => true,
             RetryOn::Codes(codes) => codes.contains(&failure.code),
         };

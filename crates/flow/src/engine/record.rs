@@ -196,6 +196,9 @@ pub struct Failure {
     /// The same call may succeed later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_retryable: bool,
+    /// Its answer was lost or late, or nobody was reached: it may have happened, and another try may go well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_in_doubt: bool,
 }
 
 impl Failure {
@@ -211,7 +214,13 @@ impl Failure {
             attempts: None,
             node: None,
             is_retryable: false,
+            is_in_doubt: false,
         }
+    }
+
+    /// The same call may go well later, for all that can be told, also if it would be done twice then.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.is_in_doubt || self.status.is_some_and(|status| matches!(status, 408 | 425 | 429 | 500..=599))
     }
 
     /// What expressions see as `<id>.error` and `run.error`.

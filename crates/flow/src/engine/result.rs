@@ -117,12 +117,42 @@ fn has_rounded(value: &Value) -> bool {
     }
 }
 
+/// The least whole number of 64 bits, and the first fraction below it.
+const LEAST: f64 = -9_223_372_036_854_775_808.0;
+const BELOW_LEAST: f64 = -9_223_372_036_854_777_856.0;
+
+fn is_rounded_to_least(value: &Value) -> bool {
+    matches!(value, Value::Number(number) if number.is_f64() && number.as_f64() == Some(LEAST))
+}
+
+fn has_rounded_to_least(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_rounded_to_least),
+        Value::Object(fields) => fields.values().any(has_rounded_to_least),
+        other => is_rounded_to_least(other),
+    }
+}
+
+/// The same to be checked alone, where what was rounded to the least of 64 bits is below it.
+fn told_apart(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(told_apart).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, field)| (name.clone(), told_apart(field))).collect()
+        }
+        other if is_rounded_to_least(other) => BELOW_LEAST.into(),
+        other => other.clone(),
+    }
+}
+
 fn check(schema: &Value, value: &Value, noun: &'static str) -> Result<(), Failure> {
     let failed = |message: String| Failure::new("VALIDATION_FAILED", message);
     let mut schema = schema.clone();
     bound_integers(&mut schema);
     let schema = Schema::compile_with_formats(&schema, noun, &FORMATS);
     let schema = schema.map_err(|error| failed(error.message().to_owned()))?;
+    let apart = has_rounded_to_least(value).then(|| told_apart(value));
+    let value = apart.as_ref().unwrap_or(value);
     if schema.accepts(value) {
         return Ok(());
     }
@@ -130,7 +160,8 @@ fn check(schema: &Value, value: &Value, noun: &'static str) -> Result<(), Failur
     Err(failed(problems.join("; ")))
 }
 
-/// Beyond 64 bits a whole number is read as one that is nearly the same, which nobody would notice.
+/// Beyond 64 bits a whole number is read as one that is nearly the same, which nobody would notice. The least of 64 bits is
+/// read as it is; what is read as a fraction equal to it may have been any of its neighbours.
 fn bound_integers(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(bound_integers),
@@ -140,9 +171,8 @@ fn bound_integers(schema: &mut Value) {
             if kind.is_some_and(|kind| {
                 is_integer(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_integer))
             }) {
-                // The least of 64 bits cannot be told from those that are read as it.
-                fields.entry("minimum").or_insert((i64::MIN + 1).into());
-                fields.entry("maximum").or_insert(u64::MAX.into());
+                fields.entry("minimum").or_insert(i64::MIN.into());
+                fields.entry("maximum").or_insert(i64::MAX.into());
             }
             let is_data = |name: &str| matches!(name, "const" | "enum" | "default" | "examples");
             fields.iter_mut().filter(|(name, _)| !is_data(name)).for_each(|(_, field)| bound_integers(field));
@@ -201,13 +231,22 @@ mod tests {
             "kind": { "const": { "type": "integer" } } } });
         let fits = |text: &str| check(&schema, &serde_json::from_str(text).unwrap(), "input");
         for right in [
-            r#"{"n": 18446744073709551615, "small": 5, "real": 1e300, "kind": {"type": "integer"}}"#,
-            r#"{"n": -9223372036854775807}"#,
-            r#"{"n": null}"#,
+            r#"{"n": 9223372036854775807, "small": 5, "real": 1e300, "kind": {"type": "integer"}}"#,
+            r#"{"n": -9223372036854775808}"#,
+            r#"{"n": null, "real": -9223372036854775809}"#,
+            r#"{"n": 7.0, "real": 18446744073709551616}"#,
         ] {
             assert!(fits(right).is_ok(), "{right}: {:?}", fits(right));
         }
-        for wrong in [r#"{"n": 18446744073709551616}"#, r#"{"n": -9223372036854775809}"#, r#"{"small": 6}"#] {
+        for wrong in [
+            r#"{"n": 9223372036854775808}"#,
+            r#"{"n": 18446744073709551615}"#,
+            r#"{"n": 18446744073709551616}"#,
+            r#"{"n": -9223372036854775809}"#,
+            r#"{"n": -9223372036854776833}"#,
+            r#"{"small": -9223372036854775809}"#,
+            r#"{"small": 6}"#,
+        ] {
             assert_eq!(fits(wrong).unwrap_err().code, "VALIDATION_FAILED", "{wrong}");
         }
     }

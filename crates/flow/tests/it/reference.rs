@@ -32,7 +32,8 @@ output: {id: \"${orderId}\", lines: \"${size(ship)}\"}
   and one is taken; if all are dead it is skipped, and its own edges die.
 - **Failure** without `fail` fails the block, and its other nodes are cancelled; at the top the flow's `fail` takes it, else the run fails.
 - **Names** in expressions: inputs, vars, nodes (null until they end), locals of `each` and loops, and `run`, `trigger`, `tenantId`, `buCode`.
-- **Arguments** that are left out are bound by name, where type and name fit, and stay what they were when the flow was published.
+- **Arguments** that are left out are bound by name, where type and name fit (those that may be left out: surely fit), and stay what they
+  were when the flow was published.
 - **Lengths of time** are milliseconds or texts";
 
 #[test]

@@ -1,9 +1,10 @@
 //! Routes of the Tools that tenants make themselves.
 
+use super::naming::wire_name;
 use super::{Route, Service, TenantCatalog, Types};
 use crate::tools::UriTool;
 use std::sync::Arc;
-use tool::{Error, Result, TenantId, ToolId, Uri};
+use tool::{Error, Result, RunKind, Target, TenantId, ToolId, Uri};
 
 /// The type in the addresses of tenants' own Tools.
 pub(crate) const OWN_TYPE: &str = "tool";
@@ -121,6 +122,22 @@ impl TenantCatalog {
     /// Every Tool, by name.
     pub(crate) fn own_tools(&self) -> impl Iterator<Item = &Arc<OwnTool>> {
         self.own.values().map(|own| &own.tool)
+    }
+
+    /// A target without a route may have been meant for a flow or an agent: by its name, or by a Tool that leads to one.
+    pub(crate) fn may_mean_run(&self, target: &Target) -> bool {
+        let is_run = |scheme: &str| RunKind::of_scheme(scheme).is_some();
+        let own = match target {
+            Target::Name(name) => self.own.get(name),
+            Target::Uri(uri) => self.own.get(uri.service()).filter(|_| uri.scheme() == OWN_TYPE),
+            Target::Trial(id) => self.own_by_id(id),
+        };
+        let leads_there = own.and_then(|own| own.tool.target()).is_some_and(|uri| is_run(uri.scheme()));
+        let is_called = |service: &Arc<Service>, name: &str| {
+            is_run(&service.scheme) && (name == service.id || name == wire_name(&service.scheme, &service.id))
+        };
+        leads_there
+            || matches!(target, Target::Name(name) if self.services().any(|service| is_called(service, name)))
     }
 
     /// The route of a Tool that is active, or why there is none. `None`: no such Tool.

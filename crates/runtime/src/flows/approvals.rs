@@ -76,10 +76,19 @@ impl Approval {
             Error::invalid_input(format!("'comment' and 'data' are too large: {}", failure.message))
         })?;
         let Some(fields) = self.fields.as_ref().filter(|_| decision.is_approved) else { return Ok(()) };
-        let problems = Schema::compile(fields, "field")?.check(&decision.data);
+        let schema = Schema::compile(fields, "field")?;
+        let mut problems = schema.check(&decision.data);
+        if decision.data.is_null() && !problems.is_empty() {
+            // Nothing was said: what is missing tells more than that.
+            let missing = schema.check(&json!({}));
+            problems = if missing.is_empty() { problems } else { missing };
+        }
         let Some(first) = problems.first() else { return Ok(()) };
         let message = format!("'data' is not as it is asked for: {}", first.message);
-        let at = |problem: Problem| Problem { path: format!("data.{}", problem.path), ..problem };
+        let at = |problem: Problem| {
+            let dot = if problem.path.is_empty() { "" } else { "." };
+            Problem { path: format!("data{dot}{}", problem.path), ..problem }
+        };
         Err(Error::invalid_input(message).with_problems(problems.into_iter().map(at).collect()))
     }
 }

@@ -236,6 +236,8 @@ pub(super) fn failure_of(error: &Error, code_of: fn(ErrorKind) -> &'static str) 
         service: error.service().map(Into::into),
         reason: error.reason().and_then(tool::Reason::code).map(Into::into),
         is_retryable: error.is_retryable(),
+        is_in_doubt: error.is_in_doubt()
+            || matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Unavailable),
         ..Failure::new(code, error.in_words())
     }
 }

@@ -15,11 +15,12 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tool::{
-    Arguments, Context, Door, Error, Events, Fields, Inspection, Outcome, Output, Request, Scope, Target,
+    Arguments, Context, Door, Error, Events, Fields, Inspection, Outcome, Output, Request, RunId, Scope,
+    Target,
 };
 use utoipa::ToSchema;
 
@@ -51,7 +52,7 @@ pub(super) struct CallResult {
     is_error: bool,
     /// What kind of failure it was.
     error: Option<CallError>,
-    /// The call goes on: ask its `flow_run`, or `GET /runs/{id}`.
+    /// The call goes on: ask its `flow_run`, or `GET /runs/{id}`. Its id is also the `run_id` of the data.
     #[schema(required = false)]
     task: Option<StartedTask>,
     /// What was sent and what came back, where somebody asked with `inspect`.
@@ -178,7 +179,7 @@ pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
             None => output.to_complete_result(),
         },
         Ok(Outcome::Started(id)) => {
-            json!({ "content": [], "isError": false, "task": { "id": id } }).to_string()
+            with_field(started(&id).to_complete_result(), "task", &json!({ "id": id }))
         }
         Ok(Outcome::NeedsInput(_)) => {
             failure(&Error::unsupported("the tool asks for more input, which only an MCP client can give"))
@@ -204,6 +205,14 @@ impl RunState {
         let answer = fields(answer.get());
         let text = |name| serde_json::from_str(answer.get(name)?.get()).ok();
         Self { run: text("run"), state: text("state") }
+    }
+}
+
+/// A call that goes on, as a flow and MCP clients without tasks hear of it.
+fn started(id: &RunId) -> Output {
+    match to_raw_value(&json!({ "run_id": id })) {
+        Ok(run) => Output::json(run),
+        Err(_) => Output::text(id.as_str()),
     }
 }
 

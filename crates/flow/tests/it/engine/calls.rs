@@ -49,6 +49,36 @@ async fn what_is_tried_again_is_the_authors_choice() {
     }
 }
 
+/// FL-13: with `retry: 3` what may pass is tried again, and what would be the same again is not; a call that is made at most
+/// once is made again only where it surely was not made.
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again() {
+    let answered = |status| Failure { status: Some(status), ..Failure::new("UPSTREAM_ERROR", "no") };
+    let tried = async |failure: Failure, more: &str| {
+        let world = World::default();
+        world.replies("api://x/y", [Reply::Fail(failure)]);
+        let text = format!("nodes: {{a: {{exec: 'api://x/y', retry: 3{more}}}}}");
+        failed(run(&text, json!({}), &world).await);
+        world.keys().len()
+    };
+    for status in [408, 425, 429, 500, 501, 502, 503, 504] {
+        assert_eq!(tried(answered(status), "").await, 3, "{status}");
+        assert_eq!(tried(answered(status), ", delivery: at_least_once").await, 3, "{status}");
+        assert_eq!(tried(answered(status), ", delivery: at_most_once").await, 1, "{status}");
+    }
+    for status in [400, 401, 403, 404, 409, 422] {
+        assert_eq!(tried(answered(status), "").await, 1, "{status}");
+    }
+    let unsure = || {
+        serde_json::from_value(json!({ "code": "TIMEOUT", "message": "late", "is_in_doubt": true })).unwrap()
+    };
+    assert_eq!(tried(unsure(), "").await, 3);
+    assert_eq!(tried(unsure(), ", delivery: at_most_once").await, 1);
+    let unsent = || Failure { is_retryable: true, ..Failure::new("UNAVAILABLE", "nobody listens") };
+    assert_eq!(tried(unsent(), ", delivery: at_most_once").await, 3);
+    assert_eq!(tried(Failure::new("TIMEOUT", "a flow threw it"), "").await, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_cancelled() {
     let world = World::default();

@@ -23,7 +23,9 @@ const REFUSALS: [(u16, &str, &str); 12] = [
 const POINTER: &str = "^(/([^~/]|~[01])*)*$";
 
 /// Fields that hold a time, in bodies and queries.
-const TIMES: [&str; 7] = ["at", "created_at", "updated_at", "expires_at", "indexed_at", "from", "to"];
+const TIMES: [&str; 5] = ["at", "created_at", "updated_at", "expires_at", "indexed_at"];
+/// Between which times, in queries. In bodies these words also say where something leads.
+const RANGE: [&str; 2] = ["from", "to"];
 
 /// The document with what holds everywhere.
 pub(super) fn complete(mut document: Value) -> Value {
@@ -115,7 +117,7 @@ fn bound(parameter: &mut Value) {
         }
         "json_path" => schema["pattern"] = POINTER.into(),
         // One that has a pattern is a word of another kind.
-        name if TIMES.contains(&name) && schema.get("pattern").is_none() => {
+        name if (TIMES.contains(&name) || RANGE.contains(&name)) && schema.get("pattern").is_none() => {
             schema["format"] = "date-time".into();
         }
         _ => {}

@@ -42,7 +42,9 @@ struct BulkFilter {
     flow: Option<String>,
     #[schema(value_type = Option<words::RunState>)]
     state: Option<State>,
+    #[schema(format = DateTime)]
     from: Option<String>,
+    #[schema(format = DateTime)]
     to: Option<String>,
 }
 

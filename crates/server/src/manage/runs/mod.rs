@@ -50,7 +50,7 @@ impl RunQuery {
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = RunReplay)]
 pub(super) struct ReplayBody {
@@ -160,13 +160,14 @@ pub(super) async fn retry(
 
 /// Starts a new run that repeats this one, or the part of it behind a node.
 #[utoipa::path(post, path = "/runs/{run_id}/replay", tag = "runs", params(("run_id" = String, Path)),
-    request_body = ReplayBody, responses((status = 202, body = RunView), (status = 404), (status = 422)))]
+    request_body = Option<ReplayBody>, responses((status = 202, body = RunView), (status = 404), (status = 422)))]
 pub(super) async fn replay(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path(id): Path<RunId>,
-    Json(body): Json<ReplayBody>,
+    body: Option<Json<ReplayBody>>,
 ) -> Result<(StatusCode, Answer<RunView>)> {
+    let Json(body) = body.unwrap_or_default();
     let old = steer(&state, &signed_in, &id).await?;
     may_repeat(&signed_in, &old)?;
     if let Some(number) = body.version.filter(|number| Some(*number) != old.version) {

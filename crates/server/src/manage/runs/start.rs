@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 /// The longest that a request waits for a run.
 const MAX_WAIT_SECONDS: u64 = 300;
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = RunStart)]
 pub(in crate::manage) struct Start {
@@ -60,7 +60,7 @@ enum DraftWord {
 
 /// Starts a run: 200 when it has ended within `wait_seconds`, else 202.
 #[utoipa::path(post, path = "/flows/{id}/runs", tag = "runs", params(("id" = String, Path)),
-    request_body = Start,
+    request_body = Option<Start>,
     responses((status = 200, body = RunView), (status = 202, body = RunView), (status = 404), (status = 409),
         (status = 422), (status = 429)))]
 pub(in crate::manage) async fn start(
@@ -68,8 +68,9 @@ pub(in crate::manage) async fn start(
     signed_in: SignedIn,
     trace: Trace,
     Path(flow): Path<String>,
-    Json(body): Json<Start>,
+    body: Option<Json<Start>>,
 ) -> Result<(StatusCode, Answer<RunView>)> {
+    let Json(body) = body.unwrap_or_default();
     if body.dedupe_key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {
         return Err(Problem::invalid_field("dedupe_key", "'dedupe_key' has 1 to 512 bytes"));
     }

@@ -38,6 +38,7 @@ pub(super) struct StatsQuery {
 #[derive(Serialize, ToSchema)]
 pub(super) struct Stats {
     /// When the first step begins.
+    #[schema(format = DateTime)]
     from: String,
     step_s: i64,
     /// The busiest first. Beyond fifty, and beyond what is on an allow-list, the rest is one series with the key `…`.

@@ -79,10 +79,8 @@ struct NodeView {
 #[schema(as = OverviewLink)]
 struct Link {
     /// A door or a tool.
-    #[schema(pattern = "^")]
     from: String,
     /// The tool or the service that it led to.
-    #[schema(pattern = "^")]
     to: String,
     calls: i64,
     errors: i64,
