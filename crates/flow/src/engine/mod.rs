@@ -167,8 +167,11 @@ impl Machine {
             return self.end_run(Ending::Cancelled);
         }
         for spot in std::mem::take(&mut self.interrupted) {
-            let message = "the process ended during the call, which may not be made twice";
-            self.fail(spot, Failure::new("INTERRUPTED", message));
+            // One that failed may have ended the others.
+            if matches!(self.state(spot), Some(State::Calling(_))) {
+                let message = "the process ended during the call, which may not be made twice";
+                self.fail(spot, Failure::new("INTERRUPTED", message));
+            }
         }
         self.wake();
         while self.ending.is_none() {

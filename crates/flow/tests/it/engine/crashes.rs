@@ -139,6 +139,25 @@ async fn an_interrupted_call_that_may_not_be_repeated_fails() {
     assert_eq!(run.world.keys(), ["r1:a", "r1:a"]);
 }
 
+/// FL-19: of several calls that may not be repeated one fails; what its failure has ended begins nothing any more.
+#[tokio::test(start_paused = true)]
+async fn what_an_interrupted_call_has_ended_does_not_go_on() {
+    let once = "exec: 'api://x/once', delivery: at_most_once";
+    let text = format!(
+        "nodes: {{a: {{{once}}}, b: {{{once}, fail: c}}, c: {{exec: 'api://x/y'}}, h: {{exec: 'api://x/h'}}}}\nfail: h"
+    );
+    let items = format!(
+        "nodes: {{e: {{each: '[1, 2] => i', limit: 2, nodes: {{b: {{{once}}}}}}}, h: {{exec: 'api://x/h'}}}}\nfail: h"
+    );
+    for text in [text, items] {
+        let run = World::default().start(&text, json!({}));
+        run.journal.cuts.lock().unwrap().push((2, false));
+        assert!(matches!(run.run().await, Ending::Succeeded { .. }), "{text}");
+        let keys = run.world.keys();
+        assert!(keys.contains(&"r1:h".to_owned()) && !keys.contains(&"r1:c".to_owned()), "{keys:?}");
+    }
+}
+
 /// One commit for each tool node, and pure nodes ride along.
 #[tokio::test(start_paused = true)]
 async fn a_tool_node_takes_one_commit() {
