@@ -13,7 +13,14 @@ impl Gateway {
         let permitted = self.permitted(cx);
         let advice = match target {
             Target::Name(name) => {
-                let names = permitted.iter().map(|route| route.name.as_str());
+                let catalog = self.catalog().tenant(&cx.tenant);
+                let service = name.split_once("__").map(|(service, _)| service);
+                let is_there = catalog.is_some_and(|catalog| {
+                    catalog.services().any(|known| Some(known.id.as_str()) == service)
+                });
+                let names =
+                    permitted.iter().filter(|route| !is_there || Some(route.uri.service()) == service);
+                let names = names.map(|route| route.name.as_str());
                 did_you_mean(name, names.filter(|known| is_near_each(name.split("__"), known.split("__"))))
             }
             Target::Uri(uri) => {
@@ -21,11 +28,17 @@ impl Gateway {
                     [uri.scheme(), uri.service(), uri.tool().unwrap_or_default()].map(str::to_owned)
                 };
                 let meant = parts(uri);
+                // Whoever names a service that is there means that one.
+                let is_there = self
+                    .catalog()
+                    .tenant(&cx.tenant)
+                    .is_some_and(|catalog| catalog.service(uri.scheme(), uri.service()).is_some());
+                let is_of_it =
+                    |route: &Uri| route.scheme() == uri.scheme() && route.service() == uri.service();
                 let near = permitted.iter().filter(|route| {
-                    is_near_each(
-                        meant.iter().map(String::as_str),
-                        parts(&route.uri).iter().map(String::as_str),
-                    )
+                    let near = parts(&route.uri);
+                    (!is_there || is_of_it(&route.uri))
+                        && is_near_each(meant.iter().map(String::as_str), near.iter().map(String::as_str))
                 });
                 let address = Uri::of_tool(&meant[0], &meant[1], &meant[2]).to_string();
                 did_you_mean(&address, near.map(|route| route.address.as_str()))

@@ -33,6 +33,22 @@ pub trait Connector: Send + Sync + 'static {
         None
     }
 
+    /// What is worth a word to whoever looks after the service, though it works.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Why there is no such tool, where more is known than that.
+    fn absence(&self, tool: &str) -> Option<String> {
+        let _ = tool;
+        None
+    }
+
+    /// What every call meets while the service is left alone because it fails again and again.
+    fn left_alone(&self) -> Option<Error> {
+        None
+    }
+
     /// Ticks when `tools` or the library would answer differently.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         None
@@ -106,6 +122,9 @@ pub trait Settings: DeserializeOwned + JsonSchema + 'static {
     /// Users define the tools of such a service: they stand in the settings' field `tools`.
     const HAS_USER_TOOLS: bool = false;
 
+    /// The tools that every such service has, or has unless its settings say otherwise; sorted.
+    const FIXED_TOOLS: &'static [&'static str] = &[];
+
     /// Such services keep queues in this program's own database, which go with them.
     const HAS_QUEUES: bool = false;
 
@@ -158,6 +177,8 @@ pub struct Kind {
     words: &'static [&'static [Word]],
     /// Users define the tools of such a service.
     pub has_user_tools: bool,
+    /// The tools that every such service has, or has unless its settings say otherwise.
+    pub fixed_tools: &'static [&'static str],
     /// Such services keep queues in this program's own database, which go with them.
     pub has_queues: bool,
     /// How a single tool of this type is made without a service, if it can be.
@@ -185,6 +206,7 @@ impl Kind {
             title: S::TITLE,
             words: S::WORDS,
             has_user_tools: S::HAS_USER_TOOLS,
+            fixed_tools: S::FIXED_TOOLS,
             has_queues: S::HAS_QUEUES,
             inline: S::INLINE,
             ambient: S::AMBIENT,

@@ -213,6 +213,30 @@ async fn is_failing_from_the_call_that_does_not_reach_it_to_the_next_that_does(b
     assert_eq!(health().await["state"], "ok");
 }
 
+/// What others could read on its way is said when a service is saved and tested; what it does not have, when it is called.
+#[tokio::test]
+async fn says_what_is_worth_a_word_of_a_database() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let config = |query: &str| json!({ "config": { "db_type": "postgresql", "connection_string": format!("postgres://u:s3cr3t@192.0.2.1/d{query}"), "timeout_ms": 500 } });
+    let mut body = config("");
+    (body["type"], body["id"]) = (json!("db"), json!("far"));
+    let made = app.post("services", body).await.is(201);
+    let says = |warnings: &Value| {
+        warnings.as_array().into_iter().flatten().any(|text| text.as_str().unwrap().contains("verify-full"))
+    };
+    assert!(says(&made.body["warnings"]) && !made.text.contains("s3cr3t"), "{}", made.text);
+    let tested = app.post("services/db/far/test", json!({})).await.is(200);
+    assert!(says(&tested.body["warnings"]), "{}", tested.text);
+    let changed = app.patch("services/db/far", config("?sslmode=verify-full")).await.is(200);
+    assert!(!says(&changed.body["warnings"]), "{}", changed.text);
+    let own = json!({ "type": "db", "id": "lt", "config": { "db_type": "sqlite", "table": "gone" } });
+    app.post("services", own).await.is(201);
+    let reply = app.call("db://lt/list", json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+    assert!(reply.text.contains("no table 'gone'"), "{}", reply.text);
+    let tested = app.post("services/db/lt/test", json!({})).await.is(200);
+    assert_eq!(tested.body["ok"], false, "{}", tested.text);
+}
+
 #[tokio::test]
 async fn describes_every_type_of_service() {
     let app = TestApp::start(Backend::Sqlite).await;
@@ -225,6 +249,14 @@ async fn describes_every_type_of_service() {
     let target = schema["$ref"].as_str().map_or("", |target| target.trim_start_matches('#'));
     let tool = schema.pointer(target).unwrap();
     assert!(tool["properties"]["endpoint"].is_object(), "{schema}");
+    let fixed = |kind: &str| types.iter().find(|found| found["type"] == kind).unwrap()["fixed_tools"].clone();
+    assert_eq!(fixed("api"), json!([]));
+    assert_eq!(fixed("db"), json!(["describe", "query", "tables"]));
+    assert_eq!(fixed("oss"), json!(["copy", "delete", "list", "load", "presign", "save", "stat"]));
+    assert_eq!(
+        (fixed("mail"), fixed("sms"), fixed("agent")),
+        (json!(["send"]), json!(["send"]), json!(["ask"]))
+    );
     let text = api["settings_schema"].to_string();
     assert!(text.contains("\"writeOnly\":true"), "secrets are marked: {text}");
 }

@@ -156,6 +156,7 @@ pub(super) fn with_rights_to(nested: Context, allow: Vec<Pattern>) -> Context {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = RunKind::Agent.scheme();
     const TITLE: &'static str = "Agent";
+    const FIXED_TOOLS: &'static [&'static str] = &["ask"];
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
 

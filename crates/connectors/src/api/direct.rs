@@ -54,6 +54,8 @@ impl Turn for OnlyOne {
 impl Transport for Direct {
     type Turn = OnlyOne;
 
+    const CREDENTIALS: &'static str = "'auth_config' (or 'auth')";
+
     async fn send(&self, _: &Context, request: &Request, _: Option<Duration>) -> Result<(Response, OnlyOne)> {
         Ok((self.follow(request).await?, OnlyOne))
     }

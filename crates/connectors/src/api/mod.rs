@@ -13,6 +13,7 @@ pub(crate) use settings::Settings;
 
 use crate::shared::breaker::Breaker;
 use crate::shared::http_tools::{Client, Definition};
+use crate::shared::sign_in::Standing;
 use async_trait::async_trait;
 use direct::Direct;
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ struct Api {
     client: Client<Direct>,
     breaker: Breaker,
     tools: BTreeMap<String, Definition>,
+    standing: Standing,
 }
 
 #[async_trait]
@@ -39,10 +41,16 @@ impl Connector for Api {
         let pass = self.breaker.admit()?;
         let result = self.client.run(cx, &prepared).await;
         pass.judge(&result, prepared.time_set_by);
+        self.standing.note(&result);
         Ok(Outcome::Done(result?))
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {
-        direct::probe(cx, &self.client).await
+        direct::probe(cx, &self.client).await?;
+        self.standing.check()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.standing.trouble()
     }
 }

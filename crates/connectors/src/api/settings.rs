@@ -9,7 +9,7 @@ use crate::shared::breaker::BreakerSettings;
 use crate::shared::headers::{PassedHeaders, check_headers};
 use crate::shared::http_tools::{Base, Client, Limits, Reserved, ToolSettings, tools};
 use crate::shared::network::{self, AllowPrivateNetwork, Policy, allow_private_network_schema};
-use crate::shared::sign_in::{Auth, AuthSettings, AuthType, auth_schema};
+use crate::shared::sign_in::{Auth, AuthSettings, AuthType, Standing, auth_schema};
 use crate::shared::tls::{TlsSettings, tls_schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -122,7 +122,7 @@ impl tool::Settings for Settings {
         let base = Base::new(&base_url, headers, auth, passed);
         let direct = Direct::new(policy, tls, self.redirects);
         let client = Client::new(base, direct.http.clone(), direct.policy.clone(), direct, limits);
-        Ok(Arc::new(Api { client, breaker, tools }))
+        Ok(Arc::new(Api { client, breaker, tools, standing: Standing::default() }))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::settings::DbType;
 use fetch::Url;
 use percent_encoding::percent_decode_str;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use tool::{Problem, Secret};
 
@@ -25,6 +26,24 @@ pub(super) struct Server {
     pub(super) password: Option<Secret>,
     pub(super) database: String,
     pub(super) encryption: Encryption,
+}
+
+impl Address {
+    /// Says that somebody between us and the server could read the password, where that is so.
+    pub(super) fn exposure(&self) -> Option<String> {
+        let Self::Server(server) = self else { return None };
+        let mode = match server.encryption {
+            Encryption::Off => "disable",
+            Encryption::Preferred => "prefer",
+            Encryption::Required => "require",
+            Encryption::Authority | Encryption::Host => return None,
+        };
+        let address = server.host.parse::<IpAddr>().ok();
+        let is_here = server.host == "localhost" || address.is_some_and(|address| address.is_loopback());
+        (server.password.is_some() && !is_here).then(|| {
+            format!("connection_string: with the sslmode '{mode}' nobody checks the server's certificate, and who stands between could read the password; write ?sslmode=verify-full, with 'tls.ca' where no public authority vouches for the server")
+        })
+    }
 }
 
 /// How far the connection must be secret, and the server who it says it is.
@@ -173,6 +192,30 @@ mod tests {
             parsed("mysql://u:p@h/d?ssl-mode=VERIFY_IDENTITY", DbType::Mysql).encryption,
             Encryption::Host
         );
+    }
+
+    #[test]
+    fn says_where_a_password_could_be_read_on_its_way() {
+        for (text, db_type, mode) in [
+            ("postgres://u:p@db.example.com/d", DbType::Postgresql, Some("'prefer'")),
+            ("postgres://u:p@10.0.0.7/d?sslmode=require", DbType::Postgresql, Some("'require'")),
+            ("postgres://u:p@h/d?sslmode=disable", DbType::Postgresql, Some("'disable'")),
+            ("mysql://u:p@h/d", DbType::Mysql, Some("'require'")),
+            ("postgres://u:p@h/d?sslmode=verify-full", DbType::Postgresql, None),
+            ("mysql://u:p@h/d?sslmode=verify-ca", DbType::Mysql, None),
+            ("postgres://u@h/d", DbType::Postgresql, None),
+            ("postgres://u:p@localhost/d", DbType::Postgresql, None),
+            ("mysql://u:p@127.0.0.1/d", DbType::Mysql, None),
+            ("postgres://u:p@[::1]/d", DbType::Postgresql, None),
+            ("/data/shop.db", DbType::Sqlite, None),
+        ] {
+            let said = parse(text, db_type, false).unwrap().exposure();
+            assert_eq!(said.is_some(), mode.is_some(), "{text}: {said:?}");
+            let is_clear =
+                |said: &String| said.contains("verify-full") && said.contains(mode.unwrap_or_default());
+            assert!(said.as_ref().is_none_or(is_clear), "{text}: {said:?}");
+        }
+        assert!(parse("postgres://u:p@h/d", DbType::Postgresql, true).unwrap().exposure().is_none());
     }
 
     #[test]

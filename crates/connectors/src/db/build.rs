@@ -9,9 +9,9 @@ use serde_json::Value;
 use std::fmt::Write;
 use tool::{Result, TenantId};
 
-/// The column behind all others that says whether a row that was written is shown in part. MySQL drops control characters
-/// in front of a name.
-pub(super) const TRUNCATED: &str = "is\u{1}truncated";
+/// The column behind all others that says of each large one whether it was left out of a row that was written, as `0` or
+/// `1`. MySQL drops control characters in front of a name.
+pub(super) const LEFT_OUT: &str = "left\u{1}out";
 
 /// Lists of PostgreSQL whose values are read as they are, though we take them only as texts.
 const READ_LISTS: [&str; 4] = ["interval[]", "inet[]", "cidr[]", "money[]"];
@@ -209,27 +209,30 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The columns of a row that was just written. What was written is done, so its answer must fit: values that are too
-    /// large are left out, and a column of its own says so.
+    /// The columns of a row that was just written. What was written is done, so its answer must fit: values that are larger
+    /// than their share of it are left out, and a column of its own says which.
     pub(super) fn written(&mut self, table: &Table, max_bytes: usize) -> &mut Self {
         let db_type = self.db_type;
-        let is_large = |column: &Column| column.kind.can_be_large(db_type);
-        let large = table.columns.iter().filter(|column| is_large(column));
+        let large = large_columns(table, db_type);
         // As JSON a text has up to six times its bytes.
-        let most = max_bytes / 8 / large.clone().count().max(1);
+        let most = max_bytes / 8 / large.len().max(1);
         for (index, column) in table.columns.iter().enumerate() {
             let (name, value) = (db_type.quoted(&column.name), self.shown(column));
-            let value = match is_large(column) {
+            let value = match column.kind.can_be_large(db_type) {
                 true => format!("CASE WHEN {} <= {most} THEN {value} END", self.length(column)),
                 false => value,
             };
             self.push(if index > 0 { ", " } else { "" }).push(&value).push(" AS ").push(&name);
         }
-        let too_long = large.map(|column| format!("COALESCE({}, 0) > {most}", self.length(column)));
-        let too_long: Vec<_> = too_long.collect();
-        if !too_long.is_empty() {
-            let flag = format!(", CASE WHEN {} THEN 1 ELSE 0 END AS ", too_long.join(" OR "));
-            self.push(&flag).name(TRUNCATED);
+        let mark =
+            |column: &&Column| format!("CASE WHEN {} > {most} THEN '1' ELSE '0' END", self.length(column));
+        let marks: Vec<_> = large.iter().map(mark).collect();
+        if !marks.is_empty() {
+            let marks = match db_type {
+                DbType::Mysql => format!(", CONCAT({}) AS ", marks.join(", ")),
+                DbType::Postgresql | DbType::Sqlite => format!(", {} AS ", marks.join(" || ")),
+            };
+            self.push(&marks).name(LEFT_OUT);
         }
         self
     }
@@ -249,6 +252,11 @@ impl<'a> Builder<'a> {
     pub(super) fn finish(self) -> Statement {
         Statement { sql: self.sql, values: self.values, origin: Origin::Ours }
     }
+}
+
+/// The columns whose values can be large.
+pub(super) fn large_columns(table: &Table, db_type: DbType) -> Vec<&Column> {
+    table.columns.iter().filter(|column| column.kind.can_be_large(db_type)).collect()
 }
 
 /// Whether values of the column are only handed over where they are not too large. MySQL sends large ones in parts.

@@ -106,7 +106,7 @@ fn of_database(said: &dyn DatabaseError) -> Error {
         ErrorKind::Timeout => coded(kind, "the statement took too long and was ended".to_owned(), &code),
         ErrorKind::Unavailable => coded(kind, format!("the database is not available: {message}"), &code),
         // Doors show the code of a failure, and of what is refused only the words.
-        ErrorKind::InvalidInput if code.len() == 5 => {
+        ErrorKind::InvalidInput | ErrorKind::Upstream if code.len() == 5 => {
             coded(kind, format!("the database says: {message} (SQLSTATE {code})"), &code)
         }
         _ => coded(kind, format!("the database says: {message}"), &code),
@@ -136,6 +136,9 @@ fn is_absent(code: &str, message: &str) -> bool {
     code == "3D000" || (code == "42000" && message.starts_with("Unknown database"))
 }
 
+/// What SQLite says of a statement that was right and failed all the same, by the code of those that are wrong.
+const FAILED_WHILE_IT_RAN: [&str; 3] = ["integer overflow", "malformed JSON", "bad JSON path"];
+
 /// By SQLSTATE for servers, by result code for SQLite.
 fn kind_of(code: &str, message: &str) -> ErrorKind {
     match code {
@@ -144,15 +147,16 @@ fn kind_of(code: &str, message: &str) -> ErrorKind {
         // Tables that are not there.
         "42P01" | "42S02" => ErrorKind::Missing,
         "1" if message.starts_with("no such table") => ErrorKind::Missing,
+        "1" if FAILED_WHILE_IT_RAN.iter().any(|words| message.starts_with(words)) => ErrorKind::Upstream,
         // Columns, functions and syntax; SQLite has one code for all of them.
         "42703" | "42S22" | "42601" | "42000" | "42883" | "42804" | "42702" | "42P02" | "1" => {
             ErrorKind::InvalidInput
         }
-        // Values that are missing, too large, out of range, or not allowed by a check.
-        "01000" | "23502" | "23514" | "1299" | "275" | "18" | "20" | "25" => ErrorKind::InvalidInput,
+        // Values that are none of their type, too large, or out of range.
+        "01000" | "22001" | "22003" | "22007" | "22008" | "22018" | "22021" | "22P02" | "22P03" | "18"
+        | "20" | "25" => ErrorKind::InvalidInput,
         // Shutting down, not yet up, no room for more connections, a file that cannot be opened.
         "53300" | "08004" | "14" => ErrorKind::Unavailable,
-        code if code.len() == 5 && code.starts_with("22") => ErrorKind::InvalidInput,
         code if code.starts_with("57P") || (code.len() == 5 && code.starts_with("08")) => {
             ErrorKind::Unavailable
         }
@@ -189,6 +193,13 @@ mod tests {
             ("53300", "", ErrorKind::Unavailable),
             ("57P01", "", ErrorKind::Unavailable),
             ("23503", "", ErrorKind::Upstream),
+            // What a statement met while it ran: a division by zero, a null where none may be, a check.
+            ("22012", "", ErrorKind::Upstream),
+            ("23502", "", ErrorKind::Upstream),
+            ("23514", "", ErrorKind::Upstream),
+            ("1299", "NOT NULL constraint failed: t.a", ErrorKind::Upstream),
+            ("275", "CHECK constraint failed: t", ErrorKind::Upstream),
+            ("1", "integer overflow", ErrorKind::Upstream),
         ] {
             assert_eq!(kind_of(code, message), kind, "{code} {message}");
         }

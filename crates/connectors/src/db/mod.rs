@@ -8,6 +8,7 @@ mod bulk;
 mod catalog;
 mod clear_text;
 mod client;
+mod condition;
 mod connect;
 mod engine;
 mod failure;
@@ -37,6 +38,7 @@ mod tools;
 mod value;
 mod words;
 mod write;
+mod written;
 
 pub(crate) use settings::Settings;
 
@@ -44,9 +46,8 @@ use crate::shared::digits::marked;
 use crate::shared::doubt::{Repetition, settle};
 use arguments::Arguments;
 use async_trait::async_trait;
-use catalog::{Catalog, MAX_TABLES, Table};
+use catalog::{Catalog, Table};
 use client::Client;
-use engine::{Origin, Statement};
 use operation::Operation;
 use query::NamedQuery;
 use rows::Limits;
@@ -198,12 +199,7 @@ impl Db {
     async fn run(&self, cx: &Context, call: &Call) -> Result<Output> {
         let known = self.known().await?;
         let Some(entry) = known.tools.get(&call.tool) else {
-            let why = match (&self.selection.tenant_column, call.tool.as_str()) {
-                (Some(_), "query" | "execute") => {
-                    ": with 'tenant_column' callers send no SQL; call a query with a name that uses :tenantId"
-                }
-                _ => "",
-            };
+            let why = self.why_absent(&call.tool).map(|why| format!(": {why}")).unwrap_or_default();
             return Err(Error::not_found(format!("the service has no tool '{}'{why}", call.tool)));
         };
         let arguments = marked(&call.arguments)?;
@@ -260,9 +256,9 @@ impl Db {
             Operation::Page => self.page(cx, table, arguments, limits).await,
             Operation::Stream => self.stream(cx, table, arguments, limits).await,
             Operation::Count => self.count(cx, table, arguments).await,
-            Operation::Create => self.create(cx, table, arguments).await,
-            Operation::Modify => self.modify(cx, table, arguments).await,
-            Operation::Save => self.save(cx, table, arguments).await,
+            Operation::Create => self.create(cx, table, (arguments, limits)).await,
+            Operation::Modify => self.modify(cx, table, (arguments, limits)).await,
+            Operation::Save => self.save(cx, table, (arguments, limits)).await,
             Operation::Delete => self.delete(cx, table, arguments).await,
             Operation::Bulk => self.bulk(cx, table, arguments).await,
             Operation::Execute => Err(Error::internal("statements belong to no table")),
@@ -306,19 +302,6 @@ impl Db {
             .collect();
         output(json!({ "table": table.name, "view": table.is_view, "comment": table.comment, "columns": columns }).to_string())
     }
-
-    async fn probe(&self) -> Result<()> {
-        let statement =
-            Statement { sql: "SELECT 1 AS one".to_owned(), values: Vec::new(), origin: Origin::Ours };
-        self.client.read(&statement, self.one_row()).await?;
-        let too_many = self.remembered().and_then(|known| known.catalog.too_many);
-        match too_many {
-            Some(count) => Err(Error::invalid_config(format!(
-                "there are {count} tables, and only up to {MAX_TABLES} have tools of their own; choose some with 'tables'"
-            ))),
-            None => Ok(()),
-        }
-    }
 }
 
 #[async_trait]
@@ -339,6 +322,22 @@ impl Connector for Db {
 
     async fn health(&self, cx: &Context) -> Result<()> {
         self.client.within(cx, &Default::default(), self.probe()).await
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.known_trouble()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.known_notes()
+    }
+
+    fn absence(&self, tool: &str) -> Option<String> {
+        self.why_absent(tool)
+    }
+
+    fn left_alone(&self) -> Option<Error> {
+        self.client.bounds.breaker.refusal()
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {

@@ -147,7 +147,7 @@ impl Db {
     }
 
     /// `SELECT` these columns `FROM` the table.
-    fn select(&self, table: &Table, columns: &[&Column], limits: Limits) -> Builder<'_> {
+    pub(super) fn select(&self, table: &Table, columns: &[&Column], limits: Limits) -> Builder<'_> {
         let mut builder = self.builder();
         builder.push("SELECT ").selected(columns.iter().copied(), limits.bytes);
         builder.push(" FROM ").table(table);
@@ -273,7 +273,7 @@ fn read_cursor(text: &str, length: usize) -> Result<Vec<Value>> {
 }
 
 /// JSON whose numbers are what they say to the last bit; serde_json's own are not always.
-fn exact(json: &str) -> Option<Value> {
+pub(super) fn exact(json: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(json).ok()?;
     match value {
         Value::Number(number) if number.is_f64() => {

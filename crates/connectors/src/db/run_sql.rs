@@ -14,7 +14,7 @@ use super::sql::{Access, Template};
 use super::value;
 use super::write::maybe_done;
 use serde_json::{Map, Value, json};
-use tool::{Context, ErrorKind, Output, Result};
+use tool::{Context, Error, ErrorKind, Output, Result};
 
 /// What stands around columns and rows: the names of the three fields, and whether that is all. (Columns of one name get a
 /// number each.)
@@ -149,7 +149,12 @@ impl Db {
         let db_type = self.selection.db_type;
         let (template, author) = written;
         self.check_functions(lease, template, Access::Read, author).await?;
-        let described = lease.describe(&template.render(db_type, &[]).0).await?;
+        // SQLite calls columns what stands there, and knows names of parameters itself.
+        let asked = match db_type {
+            DbType::Sqlite => template.written(),
+            DbType::Postgresql | DbType::Mysql => template.render(db_type, &[]).0,
+        };
+        let described = lease.describe(&asked).await?;
         let limits =
             limits.beside(columns(&described.headings).len() + AROUND_BYTES + 8 * described.headings.len());
         let (sql, names) = template.render(db_type, &described.parameter_types);
@@ -165,7 +170,8 @@ impl Db {
         if !headings.is_empty() {
             rows.set_headings(|| headings);
         }
-        lease.read_into(&Statement { sql, values, origin: Origin::Somebody }, &mut rows).await?;
+        let read = lease.read_into(&Statement { sql, values, origin: Origin::Somebody }, &mut rows).await;
+        read.map_err(|error| in_plain_words(error, template))?;
         rows.finish()
     }
 
@@ -187,6 +193,16 @@ impl Db {
         let (sql, names) = template.render(db_type, &types);
         let values = bind(cx, &names, params, (&types, db_type))?;
         lease.execute(&Statement { sql, values, origin: Origin::Somebody }).await
+    }
+}
+
+/// Says that a statement may only read, where the database calls it wrong for another reason.
+fn in_plain_words(error: Error, template: &Template) -> Error {
+    match &template.ends_in {
+        Some(word) if error.kind() == ErrorKind::InvalidInput => {
+            error.about(&format!("'sql' ends in {word}, and this tool only reads"))
+        }
+        _ => error,
     }
 }
 

@@ -23,6 +23,15 @@ impl Selection {
         }
     }
 
+    /// The tables that the settings call by their whole names, and the setting that does.
+    pub(super) fn named(&self) -> Vec<(&str, &'static str)> {
+        let is_whole = |name: &&String| !name.contains('*') && self.includes(name);
+        match &self.table {
+            Some(table) => vec![(table, "table")],
+            None => self.tables.iter().filter(is_whole).map(|name| (name.as_str(), "tables")).collect(),
+        }
+    }
+
     pub(super) fn includes(&self, name: &str) -> bool {
         let matches = |patterns: &[String]| patterns.iter().any(|pattern| is_like(name, pattern));
         match &self.table {

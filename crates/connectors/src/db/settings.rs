@@ -136,6 +136,7 @@ impl DbType {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "db";
     const TITLE: &'static str = "Database";
+    const FIXED_TOOLS: &'static [&'static str] = &["describe", "query", "tables"];
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;

@@ -2,7 +2,7 @@
 
 use super::Db;
 use super::arguments::Arguments;
-use super::build::{Builder, TRUNCATED};
+use super::build::{Builder, large_columns};
 use super::catalog::{Column, Table};
 use super::engine::Statement;
 use super::failure;
@@ -10,45 +10,46 @@ use super::pool::Lease;
 use super::read::push_key;
 use super::rows::Limits;
 use super::settings::DbType;
-use crate::shared::digits::to_json;
-use serde_json::value::RawValue;
+use super::written::Written;
 use serde_json::{Value, json};
 use tool::{Context, Error, ErrorKind, Output, Result};
 
-/// What says that a row is not shown whole.
-const SHOWN_IN_PART: &str = "truncated";
-
 /// Columns and what they become.
-type Given<'t, 'a> = Vec<(&'t Column, &'a Value)>;
+pub(super) type Given<'t, 'a> = Vec<(&'t Column, &'a Value)>;
 
 impl Db {
     pub(super) async fn create(
         &self,
         cx: &Context,
         table: &Table,
-        arguments: Arguments<'_>,
+        (arguments, limits): (Arguments<'_>, Limits),
     ) -> Result<Output> {
         let given = arguments.columns(table)?;
         let mut lease = self.client.writer().await?;
         let row = self.insert(cx, &mut lease, table, &given).await;
-        answered(lease, row)
+        self.answered(cx, (lease, table), row, limits).await
     }
 
     pub(super) async fn modify(
         &self,
         cx: &Context,
         table: &Table,
-        arguments: Arguments<'_>,
+        (arguments, limits): (Arguments<'_>, Limits),
     ) -> Result<Output> {
         let (key, given) = split(table, arguments)?;
         let mut lease = self.client.writer().await?;
         let row = self.update(cx, &mut lease, table, &key, &given).await;
         let row = row.and_then(|row| row.ok_or_else(|| no_such_row(table)));
-        answered(lease, row)
+        self.answered(cx, (lease, table), row, limits).await
     }
 
     /// Changes the row, or adds it. Somebody may add it in between; then it is there, and is changed.
-    pub(super) async fn save(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
+    pub(super) async fn save(
+        &self,
+        cx: &Context,
+        table: &Table,
+        (arguments, limits): (Arguments<'_>, Limits),
+    ) -> Result<Output> {
         let (key, given) = split(table, arguments)?;
         let whole: Given<'_, '_> = key.iter().chain(&given).copied().collect();
         let mut lease = self.client.writer().await?;
@@ -64,7 +65,7 @@ impl Db {
             }
         };
         let row = row.await;
-        answered(lease, row)
+        self.answered(cx, (lease, table), row, limits).await
     }
 
     pub(super) async fn delete(
@@ -89,7 +90,7 @@ impl Db {
         lease: &mut Lease,
         table: &Table,
         given: &[(&Column, &Value)],
-    ) -> Result<Box<RawValue>> {
+    ) -> Result<Written> {
         let builder = self.insert_builder(cx, table, given)?;
         if self.selection.db_type != DbType::Mysql {
             let row = self.returning(lease, table, builder).await?;
@@ -98,7 +99,7 @@ impl Db {
         lease.execute(&builder.finish()).await?;
         // The row is there, whether it can be read back or not.
         let row = self.inserted(cx, lease, table, given).await.ok().flatten();
-        row.map_or_else(|| self.echoed(given), Ok)
+        Ok(row.unwrap_or_else(|| Written::given(given, self.offer.limits.bytes)))
     }
 
     /// `INSERT INTO … VALUES` what is given, and the tenant.
@@ -137,13 +138,12 @@ impl Db {
         table: &Table,
         key: &[(&Column, &Value)],
         given: &[(&Column, &Value)],
-    ) -> Result<Option<Box<RawValue>>> {
+    ) -> Result<Option<Written>> {
         let Some(builder) = self.update_builder(cx, table, key, given)? else {
             // Nothing to change: the row as it is.
-            return Ok(lease
-                .read(&self.row_statement(cx, table, key, self.offer.limits)?, self.one_row())
-                .await?
-                .into_row());
+            let statement = self.row_statement(cx, table, key, self.offer.limits)?;
+            let row = lease.read(&statement, self.one_row()).await?.into_row();
+            return Ok(row.map(|row| Written::whole(row.get())));
         };
         if self.selection.db_type != DbType::Mysql {
             return self.returning(lease, table, builder).await;
@@ -154,7 +154,7 @@ impl Db {
         match self.read_written(lease, table, &builder.finish()).await {
             Err(_) if changed > 0 => {
                 let whole: Given<'_, '_> = key.iter().chain(given).copied().collect();
-                self.echoed(&whole).map(Some)
+                Ok(Some(Written::given(&whole, self.offer.limits.bytes)))
             }
             row => row,
         }
@@ -200,7 +200,7 @@ impl Db {
         lease: &mut Lease,
         table: &Table,
         mut builder: Builder<'_>,
-    ) -> Result<Option<Box<RawValue>>> {
+    ) -> Result<Option<Written>> {
         builder.push(" RETURNING ").written(table, self.offer.limits.bytes);
         self.read_written(lease, table, &builder.finish()).await
     }
@@ -219,11 +219,12 @@ impl Db {
         lease: &mut Lease,
         table: &Table,
         statement: &Statement,
-    ) -> Result<Option<Box<RawValue>>> {
+    ) -> Result<Option<Written>> {
         let frame: usize = table.columns.iter().map(|column| 64 + 6 * column.name.len()).sum();
         let limits = Limits::new(1, self.offer.limits.bytes + frame);
         let found = lease.read(statement, limits).await?;
-        Ok((found.count > 0).then(|| shown(&found.json, table)))
+        let large = large_columns(table, self.selection.db_type);
+        Ok((found.count > 0).then(|| Written::read(&found.json, table, &large)))
     }
 
     /// The row that MySQL has just added: by its key, or by the number that it was given. None where neither is known.
@@ -233,7 +234,7 @@ impl Db {
         lease: &mut Lease,
         table: &Table,
         given: &[(&Column, &Value)],
-    ) -> Result<Option<Box<RawValue>>> {
+    ) -> Result<Option<Written>> {
         let value_of = |column: &Column| {
             let found = given.iter().find(|(other, _)| other.name == column.name);
             found.map(|(_, value)| *value).filter(|value| !value.is_null())
@@ -255,33 +256,20 @@ impl Db {
         self.read_written(lease, table, &builder.finish()).await
     }
 
-    /// A row that cannot be read back, as it was given, as far as there is room for it.
-    fn echoed(&self, given: &[(&Column, &Value)]) -> Result<Box<RawValue>> {
-        let most = self.offer.limits.bytes / 8 / given.len().max(1);
-        let mut row = serde_json::Map::new();
-        for (column, value) in given {
-            let is_large = value.to_string().len() > most;
-            row.insert(column.name.clone(), if is_large { Value::Null } else { (*value).clone() });
-            if is_large && !given.iter().any(|(other, _)| other.name == SHOWN_IN_PART) {
-                row.insert(SHOWN_IN_PART.to_owned(), Value::Bool(true));
-            }
-        }
-        RawValue::from_string(to_json(&Value::Object(row)))
-            .map_err(|error| Error::internal("a row is no JSON").caused_by(error))
+    async fn answered(
+        &self,
+        cx: &Context,
+        (mut lease, table): (Lease, &Table),
+        row: Result<Written>,
+        limits: Limits,
+    ) -> Result<Output> {
+        let row = match row {
+            Ok(written) => Ok(self.complete(cx, &mut lease, table, (written, limits)).await),
+            Err(error) => Err(maybe_done(error, &lease)),
+        };
+        lease.release();
+        row?.output()
     }
-}
-
-/// The row without the column that is ours; `truncated` instead, where something was left out.
-fn shown(json: &str, table: &Table) -> Box<RawValue> {
-    let key = Value::from(TRUNCATED).to_string();
-    let row = match json.rsplit_once(&format!(",{key}:")) {
-        Some((row, "1}")) if table.column(SHOWN_IN_PART).is_none() => {
-            format!("{row},\"{SHOWN_IN_PART}\":true}}")
-        }
-        Some((row, _)) => format!("{row}}}"),
-        None => json.to_owned(),
-    };
-    RawValue::from_string(row).unwrap_or_default()
 }
 
 /// The key, and the other columns that were given.
@@ -304,12 +292,6 @@ pub(super) fn split<'t, 'a>(
 
 pub(super) fn no_such_row(table: &Table) -> Error {
     Error::missing(format!("{} has no row with this key", table.name))
-}
-
-fn answered(lease: Lease, row: Result<Box<RawValue>>) -> Result<Output> {
-    let row = row.map_err(|error| maybe_done(error, &lease));
-    lease.release();
-    Ok(Output::json(row?))
 }
 
 /// What was sent and not answered may have been done, so that nobody should simply send it again.

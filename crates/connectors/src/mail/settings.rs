@@ -184,6 +184,7 @@ pub(super) enum Notify {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "mail";
     const TITLE: &'static str = "Mail";
+    const FIXED_TOOLS: &'static [&'static str] = &["send"];
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;

@@ -127,6 +127,8 @@ pub(super) struct Credentials {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "oss";
     const TITLE: &'static str = "Object storage";
+    const FIXED_TOOLS: &'static [&'static str] =
+        &["copy", "delete", "list", "load", "presign", "save", "stat"];
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
 

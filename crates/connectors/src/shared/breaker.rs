@@ -80,16 +80,14 @@ impl Breaker {
             state.is_probing = true;
             return Ok(Pass { breaker: self, is_probe: true });
         }
-        let failures = state.failures;
-        let message = if left.is_zero() {
-            format!("the service failed {failures} times in a row; another call is trying whether it is back")
-        } else {
-            let seconds = left.as_secs_f64().ceil();
-            format!(
-                "the service failed {failures} times in a row and is left alone for {seconds} more seconds"
-            )
-        };
-        Err(Error::circuit_open(message).with_retry_after(left).retryable())
+        Err(refusal(state.failures, left))
+    }
+
+    /// What the next call would meet, without making it.
+    pub(crate) fn refusal(&self) -> Option<Error> {
+        let state = self.state();
+        let left = state.open_until?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then(|| refusal(state.failures, left))
     }
 
     /// Says so while the service is left alone.
@@ -102,6 +100,16 @@ impl Breaker {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn refusal(failures: u32, left: Duration) -> Error {
+    let message = if left.is_zero() {
+        format!("the service failed {failures} times in a row; another call is trying whether it is back")
+    } else {
+        let seconds = left.as_secs_f64().ceil();
+        format!("the service failed {failures} times in a row and is left alone for {seconds} more seconds")
+    };
+    Error::circuit_open(message).with_retry_after(left).retryable()
 }
 
 impl Pass<'_> {
@@ -164,8 +172,10 @@ mod tests {
         breaker.admit().unwrap().failed();
         let error = breaker.admit().unwrap_err();
         assert_eq!(error.kind(), tool::ErrorKind::CircuitOpen);
+        assert!(breaker.refusal().is_some_and(|told| told.message() == error.message()));
         assert!(error.is_retryable() && error.message().contains("failed 2 times in a row"), "{error}");
         std::thread::sleep(PAUSE);
+        assert!(breaker.refusal().is_none(), "the next call may try");
         let probe = breaker.admit().unwrap();
         assert!(breaker.admit().is_err(), "one probe at a time");
         probe.failed();

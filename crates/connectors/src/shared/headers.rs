@@ -149,6 +149,11 @@ impl PassedHeaders {
         self.0.contains(name)
     }
 
+    /// Something of what the caller sent is handed on.
+    pub(crate) fn finds_any(&self, from: &CallerHeaders) -> bool {
+        self.0.iter().any(|name| from.get_all(name).into_iter().flatten().next().is_some())
+    }
+
     /// Hands on what the caller sent; whatever it is, it is the caller's secret.
     pub(crate) fn hand_on(&self, from: &CallerHeaders, to: &mut HeaderMap) {
         for name in &self.0 {

@@ -159,6 +159,7 @@ impl Provider {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "sms";
     const TITLE: &'static str = "SMS";
+    const FIXED_TOOLS: &'static [&'static str] = &["send"];
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;

@@ -1,7 +1,7 @@
 //! The instances of a service as calls reach them: found, chosen, tried, and judged by how it went.
 
 use super::balance::{Group, LoadBalancer, Outliers, Turn, Verdict};
-use super::discovery::{Discovery, Followed};
+use super::discovery::{Discovery, Followed, Pace};
 use super::instance::Instance;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,6 +36,8 @@ pub(super) struct FleetSettings {
     pub(super) discovery: Discovery,
     pub(super) refresh: Duration,
     pub(super) max_stale: Duration,
+    /// What a call may take.
+    pub(super) timeout: Duration,
 }
 
 impl Fleet {
@@ -43,8 +45,13 @@ impl Fleet {
         let seed = RandomState::new().hash_one(0);
         let group = Group::new(settings.load_balancer, settings.outliers, seed);
         let group = SharedGroup(Arc::new(Mutex::new(group)));
-        let followed =
-            Followed::new(settings.discovery, settings.refresh, settings.max_stale, group.clone(), env);
+        let pace = Pace {
+            refresh: settings.refresh,
+            max_stale: settings.max_stale,
+            // A little less than a call has, so that it can still say what it waited for.
+            look_up: settings.timeout * 9 / 10,
+        };
+        let followed = Followed::new(settings.discovery, pace, group.clone(), env);
         Self { group, followed }
     }
 

@@ -102,6 +102,8 @@ impl Balanced {
 impl Transport for Balanced {
     type Turn = Picked;
 
+    const CREDENTIALS: &'static str = "'auth'";
+
     async fn send(
         &self,
         cx: &Context,

@@ -19,6 +19,7 @@ pub(crate) use settings::Settings;
 
 use crate::shared::breaker::{Breaker, TimeSetBy};
 use crate::shared::instance;
+use crate::shared::sign_in::Standing;
 use async_trait::async_trait;
 use balance::Verdict;
 use fallback::Fallbacks;
@@ -34,6 +35,7 @@ struct Svc {
     breaker: Breaker,
     permits: Option<Semaphore>,
     fallbacks: Arc<Fallbacks>,
+    standing: Standing,
 }
 
 #[derive(Debug)]
@@ -87,15 +89,17 @@ impl Connector for Svc {
             Verdict::Failed => pass.failed(),
             Verdict::Unknown => drop(pass),
         }
+        self.standing.note(&result);
         result.map(Outcome::Done)
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {
         match &self.protocol {
-            Protocol::Http(http) => http.health(cx).await,
+            Protocol::Http(http) => http.health(cx).await?,
             #[cfg(feature = "grpc")]
-            Protocol::Grpc(grpc) => grpc.health(cx).await,
+            Protocol::Grpc(grpc) => grpc.health(cx).await?,
         }
+        self.standing.check()
     }
 
     fn trouble(&self) -> Option<String> {
@@ -104,7 +108,7 @@ impl Connector for Svc {
             #[cfg(feature = "grpc")]
             Protocol::Grpc(grpc) => grpc.fleet(),
         };
-        self.breaker.trouble().or_else(|| fleet.trouble())
+        self.breaker.trouble().or_else(|| fleet.trouble()).or_else(|| self.standing.trouble())
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {

@@ -11,7 +11,7 @@ use crate::shared::attempts::Backoff;
 use crate::shared::headers::{PassedHeaders, check_headers, header_value};
 use crate::shared::http_tools::{self, Base, Client, Limits, Reserved};
 use crate::shared::network::{Policy, Resolver};
-use crate::shared::sign_in::Auth;
+use crate::shared::sign_in::{Auth, Standing};
 use fetch::Url;
 use fetch::http::HeaderMap;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub(super) fn open(mut settings: Settings, env: &Env) -> Result<Arc<dyn Connecto
     let Some(protocol) = protocol.filter(|_| problems.is_empty()) else {
         return Err(invalid_settings(Settings::SCHEME, problems));
     };
-    Ok(Arc::new(Svc { protocol, breaker, permits, fallbacks }))
+    Ok(Arc::new(Svc { protocol, breaker, permits, fallbacks, standing: Standing::default() }))
 }
 
 fn open_http(
@@ -67,6 +67,10 @@ fn open_http(
     for (index, request) in requests.into_iter().enumerate() {
         match request {
             RequestSettings::Http(tool) => tools.push(*tool),
+            RequestSettings::Unclear(_) => {
+                let message = "a tool of an HTTP service needs an 'endpoint', e.g. /users/{id}";
+                problems.push(Problem::new(format!("tools[{index}].endpoint"), "Required", message));
+            }
             RequestSettings::Grpc(_) => {
                 let message = "a tool of an HTTP service has an endpoint; 'rpc' needs the protocol 'grpc'";
                 problems.push(Problem::new(format!("tools[{index}].rpc"), "Unused", message));
@@ -175,6 +179,7 @@ pub(super) fn check_common(settings: Settings, env: &Env, problems: &mut Vec<Pro
         discovery,
         refresh,
         max_stale: Duration::from_millis(settings.max_stale_ms),
+        timeout: Duration::from_millis(settings.timeout_ms),
     };
     Common {
         fleet: Fleet::new(fleet, env),

@@ -8,6 +8,9 @@ mod nacos;
 mod resilience;
 mod settings;
 mod sign_in;
+mod slow_registry;
+#[cfg(feature = "grpc")]
+mod tools;
 
 use super::Settings;
 use serde_json::{Map, Value, json};

@@ -20,6 +20,8 @@ pub(super) struct ToolSettings {
 pub(super) enum RequestSettings {
     Http(Box<http_tools::ToolSettings>),
     Grpc(GrpcTool),
+    /// It names neither an endpoint nor an `rpc`; this is its id.
+    Unclear(String),
 }
 
 /// A method of a gRPC service as a tool.
@@ -42,6 +44,9 @@ pub(super) struct GrpcTool {
     pub(super) timeout_ms: Option<u64>,
     #[serde(default)]
     pub(super) idempotent: Option<bool>,
+    /// Read before; here it only counts among the fields that there are.
+    #[serde(default, rename = "fallback")]
+    _fallback: (),
 }
 
 impl RequestSettings {
@@ -49,6 +54,7 @@ impl RequestSettings {
         match self {
             Self::Http(tool) => &tool.id,
             Self::Grpc(tool) => &tool.id,
+            Self::Unclear(id) => id,
         }
     }
 }
@@ -59,6 +65,11 @@ impl<'de> Deserialize<'de> for ToolSettings {
         let mut fields = Map::deserialize(deserializer)?;
         let fallback = fields.remove("fallback").filter(|value| !value.is_null());
         let has_rpc = fields.contains_key("rpc");
+        let is_clear = has_rpc || fields.contains_key("endpoint");
+        // What is missing depends on the protocol of the service.
+        if let (false, Some(id)) = (is_clear, fields.get("id").and_then(Value::as_str)) {
+            return Ok(Self { request: RequestSettings::Unclear(id.to_owned()), fallback });
+        }
         let fields = Value::Object(fields);
         let request = match has_rpc {
             true => serde_json::from_value(fields).map(RequestSettings::Grpc),

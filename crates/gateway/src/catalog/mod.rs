@@ -303,7 +303,9 @@ impl TenantCatalog {
         if let Some(error) = service.excuse().or_else(|| service.held(|held| held == tool)) {
             return Err(error);
         }
-        Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))
+        let why = service.connector().ok().and_then(|connector| connector.absence(tool));
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'{why}", service.id))
             .of_service(&service.id))
     }
 }

@@ -166,6 +166,12 @@ impl Service {
         trouble
     }
 
+    /// What is worth a word to whoever looks after it, though it works.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.connector().map(|connector| connector.notes()).unwrap_or_default()
+    }
+
     /// Only those who manage the platform may use it.
     #[must_use]
     pub fn is_for_admins(&self) -> bool {
@@ -250,6 +256,9 @@ impl Service {
         let failure = failure.as_deref().filter(|_| self.tools.load().is_none())?;
         if failure.is_rejected {
             return Some(self.rejected(&failure.message));
+        }
+        if let Some(error) = self.connector().ok().and_then(|connector| connector.left_alone()) {
+            return Some(error.about(&format!("service {}://{}", self.scheme, self.id)).of_service(&self.id));
         }
         // The failure says what is not available; all that it may not say is whose fault that is.
         let message = format!("{} (service {}://{})", failure.message, self.scheme, self.id);

@@ -12,7 +12,7 @@ use tool::{Arguments, Binder, Error, ErrorKind, Problem, Result, Shape, Tool, Ur
 pub struct UriTool {
     /// Where the call goes, with its options.
     pub uri: Uri,
-    /// Arguments that are always the same: they win over the caller's, who does not see them.
+    /// Arguments that are always the same: the caller neither sees nor gives them.
     pub arguments: Map<String, Value>,
     /// Parameters that the caller does not see and cannot give.
     pub hidden: Vec<String>,
@@ -155,13 +155,14 @@ impl UriTool {
         schema
     }
 
-    /// Takes away what the caller may give but does not decide.
+    /// Refuses what the caller cannot give, before anything else is said of the arguments.
     ///
     /// # Errors
-    /// When they cannot be read.
-    pub(crate) fn without_presets(&self, arguments: &Arguments) -> Result<Arguments> {
-        let is_decided = |name: &str| self.arguments.contains_key(name) && !self.rename.contains_key(name);
-        arguments.renamed(|name| (!is_decided(name)).then(|| name.to_owned()))
+    /// `InvalidInput` naming the first such argument.
+    pub(crate) fn refuse_presets(&self, given: &Arguments) -> Result<()> {
+        let is_decided =
+            |name: &&String| self.arguments.contains_key(*name) && !self.rename.contains_key(*name);
+        given.as_map()?.keys().find(is_decided).map_or(Ok(()), |name| Err(unknown(name)))
     }
 
     /// An error about arguments in the words of the caller.
@@ -181,15 +182,19 @@ impl UriTool {
     pub(crate) fn translate(&self, given: &Arguments) -> Result<Arguments> {
         let is_unknown = |name: &&String| !self.rename.contains_key(*name) && self.is_invisible(name);
         if let Some(name) = given.as_map()?.keys().find(is_unknown) {
-            let message = format!("Unknown parameter '{name}'; leave it out");
-            let problem = Problem::new(name, "Unknown", &message);
-            return Err(Error::invalid_input(message).with_problems(vec![problem]));
+            return Err(unknown(name));
         }
         let original = |name: &str| self.rename.get(name).cloned().unwrap_or_else(|| name.to_owned());
         let is_preset = |name: &String| self.arguments.contains_key(name);
         let arguments = given.renamed(|name| Some(original(name)).filter(|name| !is_preset(name)))?;
         arguments.with(self.arguments.clone().into_iter())
     }
+}
+
+fn unknown(name: &str) -> Error {
+    let message = format!("Unknown parameter '{name}'; leave it out");
+    let problem = Problem::new(name, "Unknown", &message);
+    Error::invalid_input(message).of_parameter(name).with_problems(vec![problem])
 }
 
 /// The way from a Tool to the service's tool behind it.
@@ -205,7 +210,8 @@ impl ResolvedUriTool {
         if self.tool.has_same_arguments() {
             return self.target.binder.bind(own.bind(arguments)?);
         }
-        let bound = own.bind(self.tool.without_presets(&arguments)?)?;
+        self.tool.refuse_presets(&arguments)?;
+        let bound = own.bind(arguments)?;
         let translated = self.tool.translate(&bound)?;
         let given = translated.as_map()?;
         // Nobody else can give what is hidden.

@@ -83,13 +83,13 @@ async fn calls_a_services_tool_with_presets_hidden_and_renamed_parameters() {
         assert_eq!(world.call("look", bad).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 
-    let result = world.call("ask", json!({ "region": "us", "q": 1 })).await.unwrap();
+    let result = world.call("ask", json!({ "q": 1 })).await.unwrap();
     assert!(result.contains(r#""structuredContent":{"q":1,"region":"eu","deep":{"x":1}}"#), "{result}");
-    let error = world.call("ask", json!({ "secret": 1 })).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.message()),
-        (ErrorKind::InvalidInput, "Unknown parameter 'secret'; leave it out")
-    );
+    for name in ["secret", "region"] {
+        let error = world.call("ask", json!({ name: 1, "q": 1 })).await.unwrap_err();
+        assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some(name)));
+        assert_eq!(error.message(), format!("Unknown parameter '{name}'; leave it out"));
+    }
 
     let entries = world.audited().await;
     assert_eq!(
@@ -97,6 +97,28 @@ async fn calls_a_services_tool_with_presets_hidden_and_renamed_parameters() {
         ("look", Some("memory://m/find?timeout=5000"))
     );
     assert_eq!(entries[0].service.as_deref(), Some("m"));
+}
+
+/// Whoever names a service that is there is not sent to another one.
+#[tokio::test]
+async fn hints_stay_with_the_service_that_was_named() {
+    let world = World::with(vec![
+        service("lt", json!({ "echoes": ["v_list"] })),
+        service("flt", json!({ "echoes": ["w_count"] })),
+    ])
+    .await;
+    for (target, hint) in [
+        ("memory://flt/v_list", None),
+        ("flt__v_list", None),
+        ("memory://lt/v_lst", Some("memory://lt/v_list")),
+        ("memory://lx/v_list", Some("memory://lt/v_list")),
+        ("lt__v_lst", Some("lt__v_list")),
+    ] {
+        let error = world.call(target, json!({})).await.unwrap_err();
+        let hints = error.message().contains("did you mean");
+        assert_eq!(hints, hint.is_some(), "{target}: {error}");
+        assert!(hint.is_none_or(|hint| error.message().contains(hint)), "{target}: {error}");
+    }
 }
 
 #[tokio::test]

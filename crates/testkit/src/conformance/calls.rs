@@ -34,6 +34,16 @@ pub(super) async fn tools_are_sorted_legal_and_unique(subject: &Subject) -> Verd
     Ok(())
 }
 
+/// The console and REST name them for every service of the type.
+pub(super) async fn fixed_tools_are_offered(subject: &Subject) -> Verdict {
+    let fixed = subject.tested.kind.fixed_tools;
+    ensure(fixed.is_sorted(), || "sort FIXED_TOOLS".to_owned())?;
+    let tools = subject.open()?.tools(&context(PLENTY)).await.map_err(|error| format!("{error:?}"))?;
+    let missing: Vec<_> =
+        fixed.iter().filter(|name| !tools.iter().any(|tool| tool.name() == **name)).collect();
+    ensure(missing.is_empty(), || format!("FIXED_TOOLS names {missing:?}, and no such tool is offered"))
+}
+
 pub(super) async fn good_call_succeeds(subject: &Subject) -> Verdict {
     let connector = subject.open()?;
     run(&*connector, &context(PLENTY), &subject.good).await.map_err(|error| format!("{error:?}"))?;

@@ -146,6 +146,7 @@ pub async fn check(subject: &Subject) {
             "tools are sorted, legal and unique, with valid schemas",
             calls::tools_are_sorted_legal_and_unique(subject).await,
         ),
+        ("the fixed tools are offered", calls::fixed_tools_are_offered(subject).await),
         ("tools say what they answer, and keep it", answers::tools_say_what_they_answer(subject).await),
         ("a good call succeeds and health agrees", calls::good_call_succeeds(subject).await),
         ("an unknown tool is not found", calls::unknown_tool_is_not_found(subject).await),

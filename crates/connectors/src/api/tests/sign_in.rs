@@ -264,3 +264,26 @@ fn refuses_to_hand_on_what_is_meant_for_us_or_for_the_connection() {
     ] });
     assert_eq!(found(parameter), [("tools[0].parameters[0].name".into(), "ReservedParameter")]);
 }
+
+/// Refused credentials of our own name their setting and fail health; what a caller handed on does neither.
+#[tokio::test]
+async fn refused_credentials_fail_health_until_a_call_succeeds() {
+    let server = Server::start().await;
+    let settings = json!({ "base_url": server.url(), "allow_private_network": true, "pass_headers": ["x-user"],
+        "auth_type": "bearer", "auth_config": { "token": "s3cr3t" }, "retry": { "max_attempts": 1 },
+        "tools": [{ "id": "no", "endpoint": "/status/401" }, { "id": "ok", "endpoint": "/x" }] });
+    let api = tool::Kind::of::<crate::api::Settings>().open(settings, &Default::default()).unwrap();
+    let run = async |tool: &str, brought: &[(&'static str, &'static str)]| {
+        let cx = context(Duration::from_secs(20));
+        let cx = tool::Context { headers: headers(brought), ..cx };
+        api.call(&cx, tool::Call::new(tool, Default::default())).await.map(drop)
+    };
+    let cx = context(Duration::from_secs(20));
+    assert!(!run("no", &[("x-user", "u")]).await.unwrap_err().is_about_credentials());
+    api.health(&cx).await.unwrap();
+    let error = run("no", &[]).await.unwrap_err();
+    assert!(error.is_about_credentials() && error.message().contains("'auth_config'"), "{error}");
+    assert!(api.health(&cx).await.unwrap_err().is_about_credentials() && api.trouble().is_some());
+    run("ok", &[]).await.unwrap();
+    api.health(&cx).await.unwrap();
+}

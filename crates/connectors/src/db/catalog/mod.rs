@@ -23,6 +23,8 @@ pub(super) struct Catalog {
     pub(super) tables: Vec<Arc<Table>>,
     /// How many there are, where they are too many to have tools.
     pub(super) too_many: Option<usize>,
+    /// What the settings name and is not as they say, in words.
+    pub(super) amiss: Vec<String>,
     /// The database would let the user do anything.
     pub(super) is_superuser: bool,
 }
@@ -67,6 +69,15 @@ pub(super) struct Listed {
 }
 
 impl Catalog {
+    /// Why there are not the tools that the settings ask for, if that is so.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let too_many = self.too_many.map(|count| {
+            format!("there are {count} tables, and only up to {MAX_TABLES} have tools of their own; choose some with 'tables'")
+        });
+        let said: Vec<_> = too_many.into_iter().chain(self.amiss.iter().cloned()).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
     /// The tables that were selected, however many there are.
     ///
     /// # Errors

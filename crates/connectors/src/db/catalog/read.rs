@@ -16,6 +16,9 @@ use tool::{Error, Result};
 /// Tables beyond these are not looked at.
 const MOST: Limits = Limits::new(10_000, 4 * 1024 * 1024);
 
+/// So many tables are asked for their columns at once.
+const TABLES_AT_ONCE: usize = 100;
+
 /// The longest a tool's name may be, less the longest operation and some room.
 const MAX_PREFIX: usize = 52;
 /// So many that nobody finds two names with the same ones.
@@ -67,18 +70,48 @@ impl Flag {
 pub(super) async fn catalog(client: &Client, selection: &Selection) -> Result<Catalog> {
     let is_superuser = rights::is_superuser(client, selection.db_type).await?;
     let tables = selected(client, selection).await?;
+    let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     if tables.len() > MAX_TABLES {
-        return Ok(Catalog { tables: Vec::new(), too_many: Some(tables.len()), is_superuser });
+        let amiss = amiss(selection, &names, None);
+        return Ok(Catalog { tables: Vec::new(), too_many: Some(tables.len()), amiss, is_superuser });
     }
     let tables = with_columns(client, selection, tables).await?;
-    Ok(Catalog { tables: tables.into_iter().map(Arc::new).collect(), too_many: None, is_superuser })
+    let amiss = amiss(selection, &names, Some(&tables));
+    Ok(Catalog { tables: tables.into_iter().map(Arc::new).collect(), too_many: None, amiss, is_superuser })
+}
+
+/// What the settings name and the database does not have: tables, and the column of tenants in them.
+fn amiss(selection: &Selection, names: &[String], read: Option<&[Table]>) -> Vec<String> {
+    let say = |(name, setting): (&str, &str)| {
+        if !names.iter().any(|known| known == name) {
+            return Some(format!(
+                "there is no table '{name}' that the user may read; create it, or correct '{setting}'"
+            ));
+        }
+        let is_read = read.is_none_or(|tables| tables.iter().any(|table| table.name == name));
+        let column = selection.tenant_column.as_deref().filter(|_| !is_read)?;
+        Some(format!("the table '{name}' has no column '{column}', and no tools with 'tenant_column'"))
+    };
+    selection.named().into_iter().filter_map(say).collect()
 }
 
 /// The tables that were selected, however many they are, without their columns.
 pub(super) async fn names(client: &Client, selection: &Selection) -> Result<Vec<Listed>> {
-    let listed =
-        |row: TableRow| Listed { name: row.name, is_view: row.is_view.is_set(), comment: row.comment };
-    Ok(selected(client, selection).await?.into_iter().map(listed).collect())
+    let mut tables = selected(client, selection).await?;
+    if selection.tenant_column.is_none() {
+        let listed =
+            |row: TableRow| Listed { name: row.name, is_view: row.is_view.is_set(), comment: row.comment };
+        return Ok(tables.into_iter().map(listed).collect());
+    }
+    // Those whose rows belong to nobody are nobody's to know.
+    let mut listed = Vec::new();
+    while !tables.is_empty() {
+        let rest = tables.split_off(tables.len().min(TABLES_AT_ONCE));
+        let some = with_columns(client, selection, std::mem::replace(&mut tables, rest)).await?;
+        let one = |table: Table| Listed { name: table.name, is_view: table.is_view, comment: table.comment };
+        listed.extend(some.into_iter().map(one));
+    }
+    Ok(listed)
 }
 
 /// One table of those that were selected.

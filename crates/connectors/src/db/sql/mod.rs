@@ -29,6 +29,8 @@ pub(super) struct Template {
     pub(super) first_word: String,
     /// What may make the database call functions.
     pub(super) uses: Uses,
+    /// It begins with WITH and writes in the end, by this word.
+    pub(super) ends_in: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl Template {
         let end = tokens.last().map_or(0, |(_, range)| range.end);
         let first_word = walls::check(sql, &tokens, access, db_type)?;
         let uses = calls::of(sql, &tokens);
+        let ends_in = walls::end_of_with(sql, &tokens);
         let mut pieces = Vec::new();
         let mut from = 0;
         for (token, range) in tokens {
@@ -60,7 +63,7 @@ impl Template {
             }
         }
         pieces.push(Piece::Text(sql[from..end].to_owned()));
-        Ok(Self { pieces, first_word, uses })
+        Ok(Self { pieces, first_word, uses, ends_in })
     }
 
     /// The parameters, each once.
@@ -70,6 +73,15 @@ impl Template {
             Piece::Text(_) => None,
         });
         names.collect()
+    }
+
+    /// The statement as it was written.
+    pub(super) fn written(&self) -> String {
+        let piece = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Parameter(name) => format!(":{name}"),
+        };
+        self.pieces.iter().map(piece).collect()
     }
 
     /// The statement with the engine's own placeholders, and the parameters in the order they are bound. Where the

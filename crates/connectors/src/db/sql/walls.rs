@@ -251,6 +251,27 @@ fn check_first_word(tokens: &[(Token, Range<usize>)], access: Access, db_type: D
     }
 }
 
+/// What a statement that begins with WITH does in the end, where that writes. The engine refuses it, and would only call the
+/// statement wrong.
+pub(super) fn end_of_with(sql: &str, tokens: &[(Token, Range<usize>)]) -> Option<String> {
+    if tokens.first().and_then(|(token, _)| word(token)) != Some("with") {
+        return None;
+    }
+    let mut depth = 0_i64;
+    for (token, range) in tokens.iter().skip(1) {
+        match (token, &sql[range.clone()]) {
+            (Token::Other, "(") => depth += 1,
+            (Token::Other, ")") => depth -= 1,
+            (Token::Word(word), _) if depth == 0 && READING.contains(&word.as_str()) => return None,
+            (Token::Word(word), _) if depth == 0 && WRITING[..4].contains(&word.as_str()) => {
+                return Some(word.to_ascii_uppercase());
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// What is explained may be carried out, and the transaction that only reads does not stop all of it: PostgreSQL makes
 /// tables and cursors behind EXPLAIN ANALYZE.
 fn check_explained(tokens: &[(Token, Range<usize>)], first: &str, db_type: DbType) -> Result<()> {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tool::secret::Redactor;
 use tool::uri::Method;
-use tool::{Call, Context, Ended, Error, Output, Result, Trace};
+use tool::{Call, Context, Ended, Error, Output, Reason, Result, Trace};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -40,6 +40,9 @@ pub(crate) struct Limits {
 pub(crate) trait Transport: Send + Sync {
     /// What is held until the answer has been read.
     type Turn: Turn;
+
+    /// The setting that holds our credentials, in words.
+    const CREDENTIALS: &'static str;
 
     /// Sends a request. Where the service sets the time of an attempt, `patience` is that time.
     fn send(
@@ -218,6 +221,13 @@ impl<W: Transport> Client<W> {
             (true, None) if matches!(status.as_u16(), 502 | 504) => error.retryable().in_doubt(),
             // It has not looked at the request.
             (true, None) => error.retryable(),
+        };
+        let is_refused = status == StatusCode::UNAUTHORIZED && self.base.signs_alone(&cx.headers);
+        let error = match is_refused {
+            true => error
+                .advising(&format!("; check the credentials in {}", W::CREDENTIALS))
+                .because(Reason::CredentialsRejected),
+            false => error,
         };
         Err(Failure { error, retry_after })
     }

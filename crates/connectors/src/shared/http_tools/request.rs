@@ -82,6 +82,11 @@ impl Base {
         }
     }
 
+    /// Who refuses a request refuses our own credentials, and nothing that a caller handed on.
+    pub(crate) fn signs_alone(&self, from: &CallerHeaders) -> bool {
+        self.auth.is_given() && !self.passed.finds_any(from)
+    }
+
     /// A request that only asks whether anybody is there; it is not signed.
     pub(crate) fn probe(&self) -> Request {
         self.empty(Method::Head, self.url.clone())

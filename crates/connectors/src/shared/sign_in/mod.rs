@@ -4,8 +4,10 @@ mod check;
 mod jwt;
 mod settings;
 mod signing_key;
+mod standing;
 
 pub(crate) use settings::{AuthSettings, AuthType, auth_schema};
+pub(crate) use standing::Standing;
 
 use super::network::Policy;
 use super::oauth::{ClientCredentials, Token};
@@ -34,6 +36,11 @@ impl Auth {
             Self::Query(_, secret) => vec![secret.expose()],
             Self::Tokens(tokens) => vec![tokens.secret()],
         }
+    }
+
+    /// The service knows us by something.
+    pub(crate) fn is_given(&self) -> bool {
+        !matches!(self, Self::None)
     }
 
     /// The header that signs in, if one does.

@@ -168,9 +168,11 @@ impl Reader<'_> {
     fn dns(&mut self, settings: DiscoverySettings) -> Option<Registry> {
         match (given(settings.name), given(settings.srv)) {
             (Some(name), None) => {
-                let port = settings.port.unwrap_or_default();
-                let Some(Port::Number(port)) = self.port(port) else {
-                    self.refuse("port", "Required", "must be the number of the port beside 'discovery.name'");
+                let number = |port: &Value| port.as_u64().or_else(|| port.as_str()?.parse().ok());
+                let port = settings.port.as_ref().and_then(number).and_then(|port| u16::try_from(port).ok());
+                let Some(port) = port.filter(|port| *port > 0) else {
+                    let why = "is needed beside 'discovery.name': the number of the port, from 1 to 65535";
+                    self.refuse("port", "Required", why);
                     return None;
                 };
                 let watch = Addresses::new(name.clone(), port, self.way.refresh);

@@ -29,12 +29,23 @@ enum Source {
     Registry(Following),
 }
 
+/// How a registry is followed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::svc) struct Pace {
+    pub(in crate::svc) refresh: Duration,
+    pub(in crate::svc) max_stale: Duration,
+    /// How long a call waits for a look-up.
+    pub(in crate::svc) look_up: Duration,
+}
+
 /// One registry that is followed from the first call on.
 #[derive(Debug)]
 struct Following {
     name: &'static str,
     service: String,
     refresh: Duration,
+    /// How long a call waits for a look-up.
+    patience: Duration,
     news: watch::Receiver<Known>,
     /// Somebody waits for an answer now.
     wanted: Arc<Notify>,
@@ -69,8 +80,7 @@ struct Failure {
 impl Followed {
     pub(in crate::svc) fn new(
         discovery: Discovery,
-        refresh: Duration,
-        max_stale: Duration,
+        Pace { refresh, max_stale, look_up }: Pace,
         group: SharedGroup,
         env: &Env,
     ) -> Self {
@@ -79,7 +89,9 @@ impl Followed {
                 group.lock().replace(instances);
                 Source::Static
             }
-            Discovery::Registry(registry) => Source::Registry(Following::new(registry, refresh, env)),
+            Discovery::Registry(registry) => {
+                Source::Registry(Following::new(registry, (refresh, look_up), env))
+            }
         };
         Self { source, group, max_stale }
     }
@@ -156,13 +168,14 @@ impl Followed {
 }
 
 impl Following {
-    fn new(registry: Registry, refresh: Duration, env: &Env) -> Self {
+    fn new(registry: Registry, (refresh, patience): (Duration, Duration), env: &Env) -> Self {
         let (sender, news) = watch::channel(Known::default());
         let end = env.shutdown.child_token();
         Self {
             name: registry.name,
             service: registry.service,
             refresh,
+            patience,
             news,
             wanted: Arc::default(),
             starting: Mutex::new(Some((registry.watch, sender))),
@@ -177,6 +190,7 @@ impl Following {
         self.start(group);
         self.wanted.notify_one();
         let mut news = self.news.clone();
+        let cx = cx.for_at_most(self.patience);
         let waited = cx.within(news.wait_for(|known| known.look_ups > ended)).await;
         let late = || format!("{} did not say in time where '{}' is", self.name, self.service);
         match waited.map_err(|ended| ended.error(&late()))? {

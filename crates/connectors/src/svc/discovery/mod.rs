@@ -12,7 +12,7 @@ mod settings;
 mod web;
 
 pub(super) use check::RegistryAccess;
-pub(super) use follow::Followed;
+pub(super) use follow::{Followed, Pace};
 pub(super) use settings::DiscoverySettings;
 
 use super::instance::Instance;

@@ -1,10 +1,12 @@
-//! Two forms of `google.protobuf.Any` that the library does not read: `{}`, which holds nothing, and `google.protobuf.Empty`
-//! without its `value`.
+//! Forms of proto3 JSON that the library does not read: an `Any` that is `{}` and holds nothing, one with a
+//! `google.protobuf.Empty` and no `value`, and whole numbers with a point or an exponent, as texts or of enums.
 
+use super::exact::whole;
 use super::message::VALUE;
 use bytes::Bytes;
 use prost::Message;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value};
+use serde_json::Number;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
@@ -101,10 +103,10 @@ fn of_any(any: &MessageDescriptor, json: &RawValue, level: usize) -> Option<Stri
 }
 
 fn of_field(field: &FieldDescriptor, json: &RawValue, level: usize) -> Option<String> {
-    let Kind::Message(message) = field.kind() else { return None };
+    let kind = field.kind();
     if field.is_list() {
         let items: Vec<&RawValue> = serde_json::from_str(json.get()).ok()?;
-        let changed: Vec<_> = items.iter().map(|item| of_message(&message, item, level)).collect();
+        let changed: Vec<_> = items.iter().map(|item| of_kind(&kind, item, level)).collect();
         if changed.iter().all(Option::is_none) {
             return None;
         }
@@ -112,19 +114,38 @@ fn of_field(field: &FieldDescriptor, json: &RawValue, level: usize) -> Option<St
             items.iter().zip(changed).map(|(item, changed)| changed.unwrap_or_else(|| item.get().to_owned()));
         return Some(format!("[{}]", items.collect::<Vec<_>>().join(",")));
     }
+    let Kind::Message(entry) = &kind else { return of_kind(&kind, json, level) };
     if !field.is_map() {
-        return of_message(&message, json, level);
+        return of_kind(&kind, json, level);
     }
-    let Kind::Message(held) = message.map_entry_value_field().kind() else { return None };
+    let held = entry.map_entry_value_field().kind();
     let entries: BTreeMap<String, Box<RawValue>> = serde_json::from_str(json.get()).ok()?;
     let mut is_changed = false;
     let entries = entries.into_iter().map(|(key, entry)| {
-        let changed = of_message(&held, &entry, level + 1).and_then(raw);
+        let changed = of_kind(&held, &entry, level + 1).and_then(raw);
         is_changed |= changed.is_some();
         (key, changed.unwrap_or(entry))
     });
     let entries: BTreeMap<_, _> = entries.collect();
     if is_changed { serde_json::to_string(&entries).ok() } else { None }
+}
+
+fn of_kind(kind: &Kind, json: &RawValue, level: usize) -> Option<String> {
+    match kind {
+        Kind::Message(message) => of_message(message, json, level),
+        Kind::Bool | Kind::String | Kind::Bytes | Kind::Double | Kind::Float => None,
+        Kind::Enum(_) => plain(json.get()),
+        _ => match json.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            Some(text) => plain(text).map(|number| format!("\"{number}\"")),
+            None => plain(json.get()),
+        },
+    }
+}
+
+/// A whole number that is written with a point or an exponent, without them.
+fn plain(number: &str) -> Option<String> {
+    let is_number = number.contains(['.', 'e', 'E']) && serde_json::from_str::<Number>(number).is_ok();
+    is_number.then(|| whole(number)).flatten().map(|number| number.to_string())
 }
 
 fn raw(text: String) -> Option<Box<RawValue>> {

@@ -25,7 +25,7 @@ use fetch::http::uri::PathAndQuery;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::secret::Redactor;
-use tool::{Call, Compute, Context, Ended, ErrorKind, Output, Reason, Result, Trace};
+use tool::{Call, Compute, Context, Ended, Error, ErrorKind, Output, Reason, Result, Trace};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -189,13 +189,21 @@ impl Client {
                 Ok(reply) => return Ok((reply, picked)),
                 Err(failure) => failure,
             };
-            let error = failure.explain(&self.redactor(&message.headers));
+            let error = self.refused(cx, failure.explain(&self.redactor(&message.headers)));
             picked.judge(Some(&error));
             let (Auth::Tokens(tokens), Some(token), true) = (&self.auth, token, may_renew) else {
                 return Err(error);
             };
             tokens.refuse(&token);
             may_renew = false;
+        }
+    }
+
+    /// Says where our credentials stand, unless the service has refused what a caller handed on.
+    fn refused(&self, cx: &Context, error: Error) -> Error {
+        match self.auth.is_given() && !self.passed.finds_any(&cx.headers) {
+            true => error.advising("; check the credentials in 'auth'").because(Reason::CredentialsRejected),
+            false => error,
         }
     }
 

@@ -192,7 +192,7 @@ fn mask(json: &RawValue, path: &str) -> Option<Changed> {
 }
 
 /// The whole number that is written, if it is one.
-fn whole(number: &str) -> Option<i128> {
+pub(super) fn whole(number: &str) -> Option<i128> {
     let (number, exponent) = match number.split_once(['e', 'E']) {
         Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
         None => (number, 0),

@@ -4,7 +4,7 @@ use super::details;
 use super::failure::{Failure, h2_error};
 use super::status::{Code, Status};
 use tool::secret::Redactor;
-use tool::{Error, ErrorKind, Reason};
+use tool::{Error, ErrorKind};
 
 /// Characters of a server's own words.
 const MAX_MESSAGE: usize = 1_000;
@@ -53,7 +53,6 @@ fn explain(status: &Status, redactor: &Redactor<'_>) -> Error {
     let more =
         details.words.map(|words| format!(" ({})", shorten(redactor.apply(&words)))).unwrap_or_default();
     let advice = match status.code {
-        Code::Unauthenticated => "; check the credentials in 'auth'",
         Code::Unimplemented => "; the service does not have the method, check 'rpc' and the schema",
         _ => "",
     };
@@ -67,7 +66,6 @@ fn explain(status: &Status, redactor: &Redactor<'_>) -> Error {
     let error =
         Error::new(kind, format!("the service answered {name}{said}{more}{advice}")).with_grpc_status(name);
     let error = match status.code {
-        Code::Unauthenticated => error.because(Reason::CredentialsRejected),
         Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => error.retryable(),
         _ => error,
     };

@@ -111,7 +111,7 @@ fn check_tools(requests: Vec<RequestSettings>, problems: &mut Vec<Problem>) -> V
         let path = format!("tools[{index}]");
         let tool = match request {
             RequestSettings::Grpc(tool) => tool,
-            RequestSettings::Http(_) => {
+            RequestSettings::Http(_) | RequestSettings::Unclear(_) => {
                 let message =
                     "a tool of a gRPC service has an 'rpc', e.g. loyalty.v1.Customers/List, and no endpoint";
                 problems.push(Problem::new(format!("{path}.rpc"), "Required", message));

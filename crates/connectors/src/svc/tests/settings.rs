@@ -3,7 +3,7 @@
 use super::*;
 use tool::{ErrorKind, Settings as _};
 
-fn problems(settings: &Value) -> Vec<(String, String)> {
+pub(super) fn problems(settings: &Value) -> Vec<(String, String)> {
     let error = open(settings.clone()).err().expect("the settings must be refused");
     assert_eq!(error.kind(), ErrorKind::InvalidConfig);
     error.problems().iter().map(|problem| (problem.path.clone(), problem.message.clone())).collect()
@@ -48,9 +48,12 @@ fn refuses_discoveries_that_cannot_work() {
         (json!({ "type": "dns", "name": "a" }), "discovery.port"),
         (json!({ "type": "dns", "name": "a", "port": "http" }), "discovery.port"),
         (json!({ "type": "dns", "srv": "_a._tcp.b", "port": 1 }), "discovery.port"),
+        (json!({ "type": "dns", "name": "a", "port": 0 }), "discovery.port"),
     ] {
         let found = problems(&settings_of(discovery.clone()));
         assert!(found.iter().any(|(found, _)| found == path), "{discovery}: {found:?}");
+        let of_port = found.iter().filter(|(found, _)| found == "discovery.port").count();
+        assert!(of_port <= 1, "{discovery}: {found:?}");
     }
 }
 

@@ -51,6 +51,30 @@ async fn repeats_a_call_once_with_another_token_when_the_first_is_refused() {
     assert_eq!((error.status(), server.requests().len()), (Some(401), 4));
 }
 
+/// Refused credentials name their setting, and health fails until a call succeeds.
+#[tokio::test]
+async fn refused_credentials_fail_health_until_a_call_succeeds() {
+    let server = Server::start().await;
+    let tools =
+        json!({ "tools": [{ "id": "it", "endpoint": "/status/401" }, { "id": "ok", "endpoint": "/x" }] });
+    let plain = with(settings_of(static_of(&[&server])), &tools);
+    let signed = with(plain.clone(), &json!({ "auth": { "type": "bearer", "token": "s3cr3t" } }));
+    let connector = open(signed.clone()).unwrap();
+    connector.health(&context(SOON)).await.unwrap();
+    let error = error_of(&*connector).await;
+    assert!(error.is_about_credentials() && error.message().contains("credentials in 'auth'"), "{error}");
+    let health = connector.health(&context(SOON)).await.unwrap_err();
+    assert!(health.is_about_credentials() && health.message().contains("'auth'"), "{health}");
+    assert!(connector.trouble().unwrap().contains("HTTP 401"));
+    call_with(&*connector, "ok", json!({})).await.unwrap();
+    connector.health(&context(SOON)).await.unwrap();
+    assert_eq!(connector.trouble(), None);
+    // Nobody's own credentials were refused.
+    let connector = open(plain).unwrap();
+    assert!(!error_of(&*connector).await.is_about_credentials());
+    connector.health(&context(SOON)).await.unwrap();
+}
+
 /// SV-2: tokens say for whom a call is, where that is wanted.
 #[tokio::test]
 async fn names_the_caller_in_the_token() {

@@ -3,14 +3,15 @@
 use super::support::{Engine, Place};
 use crate::on_every_engine;
 use serde_json::{Value, json};
-use tool::ErrorKind;
+use std::time::Duration;
+use tool::{Call, ErrorKind};
 
 on_every_engine! {
     what_was_written_is_never_called_refused
+    what_was_written_is_shown_as_it_is
 }
 
-/// DB-7
-async fn what_was_written_is_never_called_refused(place: Place) {
+async fn make_docs(place: &Place) {
     place
         .run(match place.engine {
             Engine::Mariadb => {
@@ -20,10 +21,15 @@ async fn what_was_written_is_never_called_refused(place: Place) {
             Engine::Postgres => "CREATE TABLE docs (id serial PRIMARY KEY, title text, body text)",
         })
         .await;
+}
+
+/// DB-7
+async fn what_was_written_is_never_called_refused(place: Place) {
+    make_docs(&place).await;
     let service =
         place.open(json!({ "read_only": false, "operations": ["take", "create", "modify", "save", "bulk"] }));
     let large = "\u{1}".repeat(6_000_000);
-    let shown = |id: i64, title: &str| json!({ "id": id, "title": title, "body": null, "truncated": true });
+    let shown = |id: i64, title: &str| json!({ "id": id, "title": title });
     let mut calls = vec![
         ("docs_create", json!({ "id": 1, "title": "a", "body": large }), shown(1, "a")),
         ("docs_modify", json!({ "id": 1, "title": "b" }), shown(1, "b")),
@@ -48,4 +54,28 @@ async fn what_was_written_is_never_called_refused(place: Place) {
     assert_eq!(service.error("docs_take", json!({ "id": 2 })).await.kind(), ErrorKind::InvalidInput);
     let none: Value = service.call("docs_take", json!({ "id": 99 })).await.unwrap();
     assert_eq!(none, Value::Null);
+}
+
+/// No value that is there is shown as null: what does not fit is left out, and a remark says so.
+async fn what_was_written_is_shown_as_it_is(place: Place) {
+    make_docs(&place).await;
+    let service = place.open(json!({ "read_only": false, "operations": ["create", "modify", "save"] }));
+    for bytes in [30_000, 60_000, 300_000, 1_000_000] {
+        let body = "x".repeat(bytes);
+        let row = json!({ "id": bytes, "title": "a", "body": body });
+        for tool in ["docs_create", "docs_save"] {
+            assert_eq!(service.call(tool, row.clone()).await.unwrap(), row, "{tool}: {bytes}");
+        }
+        let changed = service.call("docs_modify", json!({ "id": bytes, "title": "b" })).await.unwrap();
+        assert_eq!(changed, json!({ "id": bytes, "title": "b", "body": body }));
+    }
+    let (body, cx) = ("x".repeat(2_000_000), testkit::conformance::context(Duration::from_secs(60)));
+    for (tool, title) in [("docs_create", "c"), ("docs_modify", "d"), ("docs_save", "e")] {
+        let arguments = json!({ "id": 1, "title": title, "body": body }).as_object().cloned().unwrap();
+        let outcome = service.0.call(&cx, Call::new(tool, arguments.into())).await.unwrap();
+        let result: Value = serde_json::from_str(&testkit::conformance::result_of(outcome).unwrap()).unwrap();
+        assert_eq!(result["structuredContent"], json!({ "id": 1, "title": title }), "{tool}");
+        let remark = result["content"][1]["text"].as_str().unwrap();
+        assert!(remark.contains("'body'") && remark.contains("max_bytes"), "{tool}: {remark}");
+    }
 }

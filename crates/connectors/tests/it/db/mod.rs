@@ -1,5 +1,6 @@
 //! `db` on a SQLite file, a PostgreSQL server and a MariaDB server.
 
+mod amiss;
 mod calls;
 mod digits;
 mod hidden_calls;

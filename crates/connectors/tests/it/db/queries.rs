@@ -112,8 +112,35 @@ async fn says_what_is_wrong_with_sql(place: Place) {
             "{arguments}"
         );
     }
+    if place.engine == Engine::Postgres {
+        let error = service.query("SELECT 1 / 0").await.unwrap_err();
+        assert_eq!((error.kind(), error.service_code()), (ErrorKind::Upstream, Some("22012")));
+        let error = service.query("SELECT 'x'::int").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "a value of the wrong type: {error:?}");
+    }
+    if place.engine == Engine::Sqlite {
+        let error = service.query("SELECT abs(-9223372036854775807 - 1)").await.unwrap_err();
+        assert_eq!((error.kind(), error.service_code()), (ErrorKind::Upstream, Some("1")));
+        let error = service.query("WITH x AS (SELECT 1) DELETE FROM orders").await.unwrap_err();
+        assert!(error.message().contains("only reads"), "{error}");
+    }
     // A failed statement leaves the session as good as new.
     assert_eq!(service.query("SELECT count(*) AS n FROM orders").await.unwrap()["rows"], json!([{ "n": 3 }]));
+}
+
+/// Columns are called what the statement calls them, with the names of its parameters.
+#[tokio::test]
+async fn columns_of_sqlite_are_called_as_they_are_written() {
+    let place = Place::make(Engine::Sqlite).await;
+    let service = place.open(json!({}));
+    let sql = "SELECT :b, :a + 1, :a AS \"?1\", replace('x', 'x', 'y') AS z";
+    let arguments = json!({ "sql": sql, "params": { "a": 1, "b": "two" } });
+    let answer = service.call("query", arguments).await.unwrap();
+    assert_eq!(answer["rows"], json!([{ ":b": "two", ":a + 1": 2, "?1": 1, "z": "y" }]));
+    assert_eq!(
+        (&answer["columns"][0]["name"], &answer["columns"][1]["name"]),
+        (&json!(":b"), &json!(":a + 1"))
+    );
 }
 
 async fn takes_parameters_of_every_type(place: Place) {

@@ -34,6 +34,9 @@ async fn keeps_tenants_apart(place: Place) {
     let names = service.names().await;
     assert!(!names.iter().any(|name| name.starts_with("plain_")), "rows that belong to nobody: {names:?}");
     let (acme, globex) = (of("acme"), of("globex"));
+    let listed: Vec<_> = service.call("tables", json!({})).await.unwrap()["rows"].as_array().unwrap().clone();
+    assert_eq!(listed.iter().map(|table| &table["name"]).collect::<Vec<_>>(), ["docs"]);
+    assert_eq!(service.error("describe", json!({ "table": "plain" })).await.kind(), ErrorKind::Missing);
     let call = async |cx: &Context, tool: &str, arguments: Value| service.call_as(cx, tool, arguments).await;
     assert_eq!(call(&acme, "docs_count", json!({})).await.unwrap(), json!({ "count": 2 }));
     assert_eq!(call(&globex, "docs_take", json!({ "id": 1 })).await.unwrap(), Value::Null);

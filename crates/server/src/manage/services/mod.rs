@@ -150,10 +150,18 @@ pub(crate) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> R
     owner::refuse_hidden(state, &signed_in.tenant, &new.scheme, &new.id)?;
     let service = state.store.services().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    let warnings = uses::warnings(state, signed_in, &service.scheme, &service.config);
+    let warnings = warnings(state, signed_in, &service);
     let mut view = ServiceView::new(state, service, Visibility::of(signed_in));
     view.warnings = warnings;
     Ok(view)
+}
+
+/// What is worth a word to whoever has saved the service.
+fn warnings(state: &Shared, signed_in: &SignedIn, saved: &Service) -> Vec<String> {
+    let used = uses::warnings(state, signed_in, &saved.scheme, &saved.config);
+    let catalog = state.gateway.catalog().tenant(&saved.tenant);
+    let opened = catalog.as_deref().and_then(|catalog| catalog.service(&saved.scheme, &saved.id));
+    [used, opened.map(|service| service.notes()).unwrap_or_default()].concat()
 }
 
 /// Refuses an id that no service can have.
@@ -244,7 +252,7 @@ pub(crate) async fn change(
     let expected = Some(body.version.unwrap_or(old.version));
     let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
-    let warnings = uses::warnings(state, signed_in, &service.scheme, &service.config);
+    let warnings = warnings(state, signed_in, &service);
     let mut view = ServiceView::new(state, service, Visibility::of(signed_in));
     (view.dropped_secrets, view.warnings) = (moving.dropped, warnings);
     Ok(view)

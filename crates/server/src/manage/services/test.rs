@@ -18,7 +18,7 @@ pub(crate) struct TestResult {
     duration_ms: u64,
     /// Why not.
     error: Option<TestError>,
-    /// What somebody should look at: tools that have changed, or that hide something.
+    /// What somebody should look at: tools that have changed, or that hide something; settings that let others listen.
     warnings: Vec<String>,
 }
 
@@ -48,7 +48,8 @@ pub(crate) async fn test(
     };
     let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
     let tested = catalog.as_deref().and_then(|catalog| catalog.service(&scheme, &id));
-    let warnings = tested.map(|service| service.report().warnings()).unwrap_or_default();
+    let warnings = tested.map(|service| [service.report().warnings(), service.notes()].concat());
+    let warnings = warnings.unwrap_or_default();
     Ok(Answer(TestResult::new(begun, result, warnings)))
 }
 

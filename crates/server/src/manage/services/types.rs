@@ -24,9 +24,8 @@ pub(crate) struct ServiceType {
     tool_schema: Option<Value>,
     /// Users define the tools of such services.
     has_user_tools: bool,
-    /// Tools every service of this type has.
-    #[schema(value_type = Vec<std::collections::HashMap<String, Value>>)]
-    fixed_tools: Vec<Value>,
+    /// The names of tools that every service of this type has, or has unless its settings say otherwise.
+    fixed_tools: &'static [&'static str],
 }
 
 /// Lists the types of services.
@@ -61,6 +60,6 @@ fn describe(kind: &tool::Kind) -> ServiceType {
         settings_schema,
         tool_schema,
         has_user_tools: kind.has_user_tools,
-        fixed_tools: Vec::new(),
+        fixed_tools: kind.fixed_tools,
     }
 }

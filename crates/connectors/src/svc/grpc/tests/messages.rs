@@ -58,6 +58,15 @@ fn takes_what_proto3_json_takes() {
     for (given, expected) in [
         (json!({ "an_int64": 9_007_199_254_740_993_i64 }), json!({ "anInt64": "9007199254740993" })),
         (json!({ "anInt64": "-1" }), json!({ "anInt64": "-1" })),
+        (json!({ "anInt64": "1e2" }), json!({ "anInt64": "100" })),
+        (json!({ "anInt32": "1.0", "aUint32": 2.0 }), json!({ "anInt32": 1, "aUint32": 2 })),
+        (json!({ "aUint64": "18446744073709551615.0" }), json!({ "aUint64": "18446744073709551615" })),
+        (
+            json!({ "many": ["1e1", 2], "counts": { "a": "-2.0" } }),
+            json!({ "many": ["10", "2"], "counts": { "a": "-2" } }),
+        ),
+        (json!({ "tiers": [2.0, 77.0] }), round_trip(&form, &json!({ "tiers": [2, 77] }))),
+        (json!({ "children": [{ "anInt32": "3e0" }] }), json!({ "children": [{ "anInt32": 3 }] })),
         (json!({ "a_uint64": 18_446_744_073_709_551_615_u64 }), json!({ "aUint64": "18446744073709551615" })),
         (json!({ "anInt32": "12" }), json!({ "anInt32": 12 })),
         (json!({ "anInt32": 12.0 }), json!({ "anInt32": 12 })),
