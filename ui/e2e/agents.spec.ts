@@ -31,6 +31,8 @@ test("an agent answers, and shows the tools that it calls", async ({ page }) => 
   await page.getByRole("textbox", { name: "Message" }).fill("say hello");
   await page.getByRole("button", { name: "Send" }).click();
   await expect(log).toContainText("Hello from the scripted model, in several chunks.");
+  // The answer is there before its end is told.
+  await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
   await page.getByRole("textbox", { name: "Message" }).fill("echo please");
   await page.keyboard.press("Control+Enter");
   await expect(log).toContainText("The echo came back.");
@@ -76,5 +78,6 @@ test("an answer that waited for an approval comes into the chat", async ({ page,
   await page.reload();
   await expect(log).toContainText("echo please");
   await expect(log).toContainText("The echo came back.");
+  await expect(call).toContainText("succeeded");
   await rest("DELETE", "/services/agent/careful?force=true");
 });

@@ -204,6 +204,15 @@ test("steps stay in sight when one comes to stand elsewhere", async ({ page }) =
   await expect.poll(isInside).toBe(true);
 });
 
+/** The contract: a canvas is never blank, also of a draft that was saved broken. */
+test("a draft that was saved broken is drawn as far as it can be read", async ({ page }) => {
+  const id = mark("broken");
+  await rest("POST", "/flows", { id, source: `${FLOW}  c: {exec: [` });
+  await page.goto(`${url()}/ui/flows/${id}`);
+  await expect(page.getByRole("status").filter({ hasText: "The YAML cannot be read now" })).toBeVisible();
+  await expect(page.getByRole("group", { name: "Step b, not run" })).toBeVisible();
+});
+
 /** The plane makes room for the panel of a step; whoever presses a button for as long as people do still hits the step. */
 test("a step that is clicked slowly opens its panel", async ({ page }) => {
   const id = mark("slowly");

@@ -37,6 +37,13 @@ describe("drawing", () => {
     expect(graph).toBeNull();
     expect(marks[0]?.line).toBeGreaterThan(1);
   });
+
+  it("draws what can be read of a text that is broken further down", () => {
+    const { graph, partial } = parse("nodes:\n  a: {with: 1, next: b}\n  b: {with: 2}\n  c: {exec: [");
+    expect(graph).toBeNull();
+    expect(partial?.steps.map(({ id }) => id).slice(0, 2)).toEqual(["a", "b"]);
+    expect(partial?.edges).toContainEqual({ from: "a", to: "b", kind: "next" });
+  });
 });
 
 describe("edits", () => {

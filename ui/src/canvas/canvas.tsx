@@ -21,9 +21,13 @@ function useFit(positions: Positions) {
   const host = useRef<HTMLDivElement>(null);
   const hasMoved = useRef(false);
   const [plane, setPlane] = useState<ReactFlowInstance | null>(null);
-  // The plane learns of its size and of steps as we do; a frame later it knows.
+  // The plane learns of its size and of steps as we do; a frame later it mostly knows, and two later always.
   const fit = useCallback(() => {
-    requestAnimationFrame(() => !hasMoved.current && void plane?.fitView(FIT));
+    const now = () => !hasMoved.current && void plane?.fitView(FIT);
+    requestAnimationFrame(() => {
+      now();
+      requestAnimationFrame(now);
+    });
   }, [plane]);
   useEffect(() => {
     if (!host.current) return;

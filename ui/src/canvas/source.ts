@@ -13,6 +13,7 @@ import {
 import type { Mark } from "../editor";
 import { schemaOf } from "./inputs";
 import { numbers } from "./numbers";
+import { tried } from "./tried";
 import { writeAt } from "./write";
 
 export type StepKind =
@@ -34,7 +35,8 @@ export type Step = { id: string; kind: StepKind; uri: string; next: string[]; ar
 export type Edge = { from: string; to: string; kind: "next" | "then" | "else" | "fail" | "case" };
 /** `inputs` is the schema of what a run is given, where it is given something. */
 export type Graph = { steps: Step[]; edges: Edge[]; inputs: Record<string, unknown> | null };
-export type Parsed = { graph: Graph | null; marks: Mark[] };
+/** `partial` is what can be drawn of a text that cannot be read to its end. */
+export type Parsed = { graph: Graph | null; partial?: Graph | null; marks: Mark[] };
 
 const OPTIONS: DocumentOptions & ParseOptions & SchemaOptions = {
   // Keys are texts to us, and nothing to be warned of.
@@ -64,7 +66,7 @@ export function parse(text: string): Parsed {
       line: error.linePos?.[0].line ?? 1,
       message: error.message.split("\n")[0] ?? "",
     }));
-    return { graph: null, marks };
+    return { graph: null, partial: tried(() => graphOf(document)), marks };
   }
   return { graph: graphOf(document), marks: [] };
 }

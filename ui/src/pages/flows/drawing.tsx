@@ -40,6 +40,7 @@ export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
     if (event.key !== "Escape" || !selected) return;
     document.querySelector<HTMLElement>(`[data-step="${CSS.escape(selected)}"]`)?.focus();
   };
+  if (draft.graph.steps.length === 0 && draft.isBroken) return <Empty title={words.http.nothing} />;
   if (draft.graph.steps.length === 0) return <Empty title={words.flows.noSteps}>{words.flows.noStepsHint}</Empty>;
   return (
     <div className={css.work}>

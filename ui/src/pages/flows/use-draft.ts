@@ -44,8 +44,8 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const text = history.now;
   const parsed = useMemo(() => parse(text), [text]);
   const lastGood = useRef<Graph | null>(null);
-  // Whoever comes back to a text that cannot be read sees what could be read last.
-  lastGood.current ??= lastGraph([...history.past, text]) ?? parse(base.source).graph ?? NOTHING;
+  // Whoever comes back to a text that cannot be read sees what could be read last, or what can be read of it.
+  lastGood.current ??= lastGraph([base.source, ...history.past, text]) ?? parsed.partial ?? NOTHING;
   if (parsed.graph) lastGood.current = parsed.graph;
   const problems = useChecks(id, text, parsed.graph !== null);
   const set = (next: string) => setHistory((old) => push(old, next));
