@@ -41,8 +41,7 @@ impl Connector for Api {
         let pass = self.breaker.admit()?;
         let result = self.client.run(cx, &prepared).await;
         pass.judge(&result, prepared.time_set_by);
-        self.standing.note(&result);
-        Ok(Outcome::Done(result?))
+        Ok(Outcome::Done(self.standing.note_answer(result)?))
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {

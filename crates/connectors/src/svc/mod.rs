@@ -89,7 +89,14 @@ impl Connector for Svc {
             Verdict::Failed => pass.failed(),
             Verdict::Unknown => drop(pass),
         }
-        self.standing.note(&result);
+        let result = match &self.protocol {
+            Protocol::Http(_) => self.standing.note_answer(result),
+            #[cfg(feature = "grpc")]
+            Protocol::Grpc(_) => {
+                self.standing.note(&result);
+                result
+            }
+        };
         result.map(Outcome::Done)
     }
 

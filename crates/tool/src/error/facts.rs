@@ -259,6 +259,13 @@ impl Error {
         self
     }
 
+    /// Takes the reason back: to the caller it is an answer like any other.
+    #[must_use]
+    pub fn without_reason(mut self) -> Self {
+        self.0.facts.reason = None;
+        self
+    }
+
     /// Says with which status of gRPC the service has answered, e.g. `NOT_FOUND`.
     #[must_use]
     pub fn with_grpc_status(mut self, status: impl Into<String>) -> Self {

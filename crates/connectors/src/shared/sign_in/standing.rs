@@ -8,6 +8,15 @@ use tool::{Error, Reason, Result};
 pub(crate) struct Standing(Mutex<Option<String>>);
 
 impl Standing {
+    /// Takes down how a call of an HTTP tool went, to whose caller a 401 is an answer of the tool like any other.
+    pub(crate) fn note_answer<T>(&self, result: Result<T>) -> Result<T> {
+        self.note(&result);
+        result.map_err(|error| match error.reason() {
+            Some(Reason::CredentialsRejected) => error.without_reason(),
+            _ => error,
+        })
+    }
+
     /// Takes down how a call went.
     pub(crate) fn note<T>(&self, result: &Result<T>) {
         let refused = match result {

