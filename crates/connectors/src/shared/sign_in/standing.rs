@@ -11,10 +11,10 @@ impl Standing {
     /// Takes down how a call of an HTTP tool went, to whose caller a 401 is an answer of the tool like any other.
     pub(crate) fn note_answer<T>(&self, result: Result<T>) -> Result<T> {
         self.note(&result);
-        result.map_err(|error| match error.reason() {
-            Some(Reason::CredentialsRejected) => error.without_reason(),
-            _ => error,
-        })
+        let is_answer = |error: &Error| {
+            error.status() == Some(401) && error.reason() == Some(Reason::CredentialsRejected)
+        };
+        result.map_err(|error| if is_answer(&error) { error.without_reason() } else { error })
     }
 
     /// Takes down how a call went.
