@@ -24,6 +24,7 @@ mod nodes;
 mod outages;
 mod questions;
 mod real_clients;
+mod records;
 mod rest;
 mod rights;
 mod runs;

@@ -88,6 +88,9 @@ async fn agents_are_listed_asked_and_recorded() {
         listed.body["items"],
         json!([{ "id": "a", "description": "Knows", "tool": "a__ask", "uri": "agent://a" }])
     );
+    let none = app.get("agents?page=2&limit=1").await.is(200).body;
+    assert_eq!((&none["items"], &none["limit"], &none["total"]), (&json!([]), &json!(1), &json!(1)));
+    app.get("agents?limit=0").await.is(422);
     let answer = app.post("agents/a/runs", json!({ "prompt": "When?", "wait_seconds": 30 })).await.is(200);
     let told = &answer.body["structuredContent"];
     assert_eq!((&told["answer"], &told["conversation"]), (&json!("It is twelve."), &Value::Null));

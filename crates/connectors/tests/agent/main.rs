@@ -12,5 +12,6 @@ mod masks;
 mod models;
 mod rights;
 mod scripted;
+mod streams;
 mod tools;
 mod world;

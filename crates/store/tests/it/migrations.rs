@@ -98,6 +98,7 @@ async fn knows_runs_of_agents_in_the_nineteenth_step(db: Arc<Backend>) {
         "CREATE INDEX runs_due ON runs (tenant, due_at, id) WHERE due_at IS NOT NULL",
         "ALTER TABLE runs DROP COLUMN agent",
         "ALTER TABLE keys DROP COLUMN owner",
+        "ALTER TABLE users DROP COLUMN owner",
         "DROP TABLE audit",
         "DROP TABLE management",
         "CREATE TABLE audit (tenant TEXT, at BIGINT, id TEXT, caller TEXT, tool TEXT, service TEXT, status TEXT,

@@ -11,7 +11,7 @@ mod talk;
 
 pub(super) use drive::KnownWork;
 pub(super) use nodes::{answer, target, value};
-pub(super) use results::result_of;
+pub(super) use results::{RunTold, cancelled, result_of};
 pub(super) use talk::Talk;
 
 use serde::{Deserialize, Serialize};
