@@ -33,8 +33,8 @@ pub(crate) fn on_route<'a>(
         return Cow::Borrowed(cx);
     }
     let deadline = timeout.map_or(latest, |timeout| latest.min(Instant::now() + timeout));
-    let inspection = record.inspection.clone();
-    Cow::Owned(Context { is_through_tool, deadline, inspection, left_to_run, ..cx.clone() })
+    let (inspection, via) = (record.inspection.clone(), record.via());
+    Cow::Owned(Context { is_through_tool, deadline, inspection, left_to_run, via, ..cx.clone() })
 }
 
 /// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that

@@ -58,6 +58,8 @@ pub struct Context {
     pub result_bytes: Option<usize>,
     /// How long whoever calls waits for what goes on by itself.
     pub patience: Option<Duration>,
+    /// The tool through which this one was called, where it was.
+    pub via: Option<&'static str>,
     /// Where it is noted that a run has begun which leaves the record of this call, where one can.
     pub left_to_run: Option<Arc<AtomicBool>>,
 }
@@ -99,6 +101,7 @@ impl Context {
             shared: None,
             result_bytes: None,
             patience: None,
+            via: None,
             left_to_run: None,
         }
     }
@@ -124,6 +127,7 @@ impl Context {
             request_id: crate::new_id(),
             result_bytes: None,
             patience: None,
+            via: None,
             left_to_run: None,
             nested: Some(Arc::new(Nested::within(self, step))),
             ..self.clone()

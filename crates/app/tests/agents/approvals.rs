@@ -90,15 +90,17 @@ async fn a_manager_decides_and_never_the_caller(backend: Backend) {
     assert_eq!(count(&upstream, "/remove"), 0);
 }
 
+/// A manager's key that this client makes, and its id.
+async fn minted(by: &Client, name: &str) -> (Client, String) {
+    let made = by.post("keys", json!({ "name": name, "role": "manager" })).await.is(201);
+    (by.as_key(made.string("key")), made.string("id"))
+}
+
 /// AG-13: whoever called does not decide with another identity either: with a key that it has made, or that has made it, also
 /// where the one between them is gone, or as the user behind it.
 async fn nobody_decides_with_another_of_their_keys(backend: Backend) {
     let (app, upstream, _model) = world(backend, json!({ "approval_by": "manager" })).await;
     let key = |name: &str| json!({ "name": name, "role": "manager" });
-    let minted = async |by: &Client, name: &str| {
-        let made = by.post("keys", key(name)).await.is(201);
-        (by.as_key(made.string("key")), made.string("id"))
-    };
     let (max, eve) = (app.with_key(key("max")).await, app.with_key(key("eve")).await);
     let (second, id) = minted(&max, "second").await;
     let (third, _) = minted(&second, "third").await;

@@ -223,8 +223,9 @@ impl Followed {
 
 /// An event whose data are JSON that stays as it is written. Before the first there is no number to come back behind.
 fn written(name: &str, number: u64, data: String) -> Event {
-    let event = Event::default().event(name).data(one_line(data));
-    if number > 0 { event.id(number.to_string()) } else { event }
+    let event = Event::default().event(name);
+    let event = if number > 0 { event.id(number.to_string()) } else { event };
+    event.data(one_line(data))
 }
 
 /// The run has not ended.

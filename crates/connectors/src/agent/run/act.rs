@@ -234,7 +234,7 @@ impl Thinking<'_> {
             Ok(Outcome::NeedsInput(_)) => {
                 CallResult::told("the tool asks for more input, which an agent cannot give")
             }
-            Err(error) if error.reason() == Some(Reason::Parked) || ends_run(&error, bound) => {
+            Err(error) if matches!(error.reason(), Some(Reason::Parked | Reason::DepthLimit)) => {
                 return Err(error);
             }
             // What has become of it nobody knows.

@@ -268,8 +268,10 @@ fn asked(
 
 /// The call of the agent as a part of the run: it is the request that was made.
 fn inside(run: &Run, cx: &Context, given: &Given) -> (Context, Request) {
+    let is_through = given.work.as_ref().is_some_and(|work| work.is_through_call_tool);
+    let via = is_through.then_some(gateway::CALL_TOOL);
     let secrets = given.inherited_secrets.iter().cloned().collect();
-    let step = Step { run: Some(run.id.clone()), secrets, is_let_in: true, ..Step::default() };
+    let step = Step { run: Some(run.id.clone()), secrets, is_let_in: true, via, ..Step::default() };
     let cx = Context { request_id: cx.request_id.clone(), ..cx.nested(step) };
     let uri = RunKind::Agent.uri(run.agent().unwrap_or_default());
     (cx, Request::new(Target::Uri(uri), Arguments::from(given.inputs.clone())))
