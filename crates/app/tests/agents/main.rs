@@ -29,6 +29,7 @@ mod rest;
 mod rights;
 mod runs;
 mod slots;
+mod streams;
 mod tools;
 mod traces;
 mod twice;

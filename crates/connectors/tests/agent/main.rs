@@ -4,6 +4,7 @@
 
 mod approvals;
 mod as_written;
+mod beside;
 mod dialects;
 mod guardrails;
 mod handoffs;

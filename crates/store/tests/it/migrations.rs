@@ -30,7 +30,7 @@ async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     }
     let mut connection = db.raw().await;
     let rows = sqlx::query("SELECT version FROM schema_version").fetch_all(&mut connection).await.unwrap();
-    assert_eq!(rows.len(), 22);
+    assert_eq!(rows.len(), 23);
 }
 
 async fn refuses_a_schema_from_the_future(db: Arc<Backend>) {
