@@ -1,5 +1,6 @@
 //! One call at its connector: with which context, for how long, and how its failures are told.
 
+use crate::audit::Record;
 use crate::catalog::Route;
 use crate::inside;
 use futures::FutureExt;
@@ -7,7 +8,7 @@ use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tool::inspection::Exchange;
-use tool::{Context, Error, Inspection, Outcome, Reason, Result, uri};
+use tool::{Context, Error, Outcome, Reason, Result, uri};
 
 /// A connector that was told to stop may take this long before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -19,18 +20,21 @@ pub(crate) fn on_route<'a>(
     cx: &'a Context,
     route: &Route,
     options: &uri::Options,
-    inspection: &Inspection,
+    record: &Record,
 ) -> Cow<'a, Context> {
     let of_tool = route.uri_tool.as_ref().and_then(|uri_tool| uri_tool.tool.uri.options().call_timeout());
     let timeout = options.call_timeout().into_iter().chain(of_tool).min();
     let is_through_tool = route.is_own();
     let latest = inside::latest_end(cx);
-    let is_looked_at = inspection.is_on() == cx.inspection.is_on();
-    if timeout.is_none() && latest == cx.deadline && is_through_tool == cx.is_through_tool && is_looked_at {
+    let is_looked_at = record.inspection.is_on() == cx.inspection.is_on();
+    let left_to_run = record.may_leave_to_run();
+    let is_same = latest == cx.deadline && is_through_tool == cx.is_through_tool && is_looked_at;
+    if timeout.is_none() && is_same && left_to_run.is_none() {
         return Cow::Borrowed(cx);
     }
     let deadline = timeout.map_or(latest, |timeout| latest.min(Instant::now() + timeout));
-    Cow::Owned(Context { is_through_tool, deadline, inspection: inspection.clone(), ..cx.clone() })
+    let (inspection, via) = (record.inspection.clone(), record.via());
+    Cow::Owned(Context { is_through_tool, deadline, inspection, left_to_run, via, ..cx.clone() })
 }
 
 /// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that

@@ -30,6 +30,7 @@ pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition}
 pub use logs::ServiceLog;
 pub use preview::{Mistake, Preview};
 pub use ranking::{CALL_TOOL, FIND_TOOLS, is_reserved, named_by_call_tool};
+pub use runs::Unrecorded;
 pub use service_metrics::BUCKETS_SECONDS;
 pub use tool_search::ListedTool;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
@@ -197,6 +198,21 @@ impl Gateway {
 
     /// Calls one tool, perhaps through another, which the record tells.
     async fn call_one(&self, cx: &Context, request: Request, via: Option<&'static str>) -> Result<Outcome> {
+        let (result, record) = self.call_unrecorded(cx, request, via).await;
+        // What goes on leaves the one record of the ask itself, when it ends.
+        if !record.is_left_to_run() {
+            self.count(&record, Tally::of(&record, &result));
+            self.audit.write(record.end(&result)).await; // refusals and failures too
+        }
+        result
+    }
+
+    async fn call_unrecorded(
+        &self,
+        cx: &Context,
+        request: Request,
+        via: Option<&'static str>,
+    ) -> (Result<Outcome>, Box<Record>) {
         let span = self.begin_span(cx);
         let inside = cx.within_span(&span);
         let cx = inside.as_deref().unwrap_or(cx);
@@ -205,10 +221,8 @@ impl Gateway {
         let logged = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
         let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(logged).await);
         self.mark_private(cx, &mut record);
-        self.count(&record, &result);
         spans::end(span, cx, &record, &result);
-        self.audit.write(record.end(&result)).await; // refusals and failures too
-        result
+        (result, record)
     }
 
     /// Whether arguments that no schema describes may be seen in the audit. Authors say of each flow what of it is secret, so
@@ -233,7 +247,7 @@ impl Gateway {
         let target = Target::Name(called.to_owned());
         let record = Record::begin(cx, &target, &Arguments::default());
         let result = Err(error);
-        self.count(&record, &result);
+        self.count(&record, Tally::Refused);
         self.audit.write(record.end(&result)).await;
     }
 
@@ -268,7 +282,7 @@ impl Gateway {
             let arguments = route.redaction.apply(&call.arguments.to_raw());
             tracing::debug!(uri = route.address, arguments, "calls {} with {arguments}", route.address);
         }
-        let cx = &*on_route(cx, &route, &call.options, &record.inspection);
+        let cx = &*on_route(cx, &route, &call.options, record);
         let outcome = match route.service.connector() {
             Ok(connector) => within_deadline(cx, connector.call(cx, call)).await,
             Err(error) => return watch.step("call", Err(error)),
@@ -357,17 +371,31 @@ impl Gateway {
         Ok(Call { tool, arguments, options, extras, max_answer_bytes })
     }
 
-    fn count(&self, record: &Record, result: &Result<Outcome>) {
-        let route = match result {
-            Err(error) if error.kind().is_refusal() => None,
-            _ => record.route(),
-        };
-        let Some(route) = route else { return self.metrics.refused.increment(1) };
-        let time = record.elapsed();
+    fn count(&self, record: &Record, tally: Tally) {
+        match (record.route(), tally) {
+            (None, _) | (_, Tally::Refused) => self.metrics.refused.increment(1),
+            (Some(route), Tally::Succeeded) => route.metrics.succeeded(record.elapsed()),
+            (Some(route), Tally::Failed) => route.metrics.failed(record.elapsed()),
+        }
+    }
+}
+
+/// What a call counts as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tally {
+    Refused,
+    Succeeded,
+    Failed,
+}
+
+impl Tally {
+    fn of(record: &Record, result: &Result<Outcome>) -> Self {
         match result {
-            Ok(Outcome::Done(output)) if output.is_error() => route.metrics.failed(time),
-            Ok(_) => route.metrics.succeeded(time),
-            Err(_) => route.metrics.failed(time),
+            _ if record.route().is_none() => Self::Refused,
+            Err(error) if error.kind().is_refusal() => Self::Refused,
+            Ok(Outcome::Done(output)) if output.is_error() => Self::Failed,
+            Ok(_) => Self::Succeeded,
+            Err(_) => Self::Failed,
         }
     }
 }

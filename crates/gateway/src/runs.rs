@@ -1,15 +1,52 @@
 //! What comes of a call that was answered with a run: whoever could make the call can ask, wait and cancel.
 
-use crate::Gateway;
+use crate::audit::Record;
 use crate::policy::{self, Permit};
+use crate::{Gateway, Tally};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tool::{Context, Ended, Error, Result, Run, RunAnswer, RunId, RunQuestion, Runs};
+use tool::{Context, Ended, Error, Outcome, Request, Result, Run, RunAnswer, RunId, RunQuestion, Runs};
 
 /// How often a run that goes on is asked whether it has a question.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Work of a run that was done, and stands nowhere yet: only whoever ends the run knows whether that was the end of it.
+#[derive(Debug)]
+pub struct Unrecorded {
+    record: Box<Record>,
+    tally: Tally,
+}
+
 impl Gateway {
+    /// Calls what a run works on. The record of it is kept with [`Self::record`], where the run ends with that.
+    ///
+    /// # Errors
+    /// Those of `call`.
+    pub async fn work(&self, cx: &Context, request: Request) -> (Result<Outcome>, Unrecorded) {
+        let (result, record) = self.call_unrecorded(cx, request, None).await;
+        let tally = Tally::of(&record, &result);
+        let record = record.end(&result);
+        (result, Unrecorded { record, tally })
+    }
+
+    /// Keeps the record of a run that has ended, and counts it.
+    pub async fn record(&self, work: Unrecorded) {
+        self.count(&work.record, work.tally);
+        self.audit.write(work.record).await;
+    }
+
+    /// The same for a run that ended while nobody worked on it.
+    pub async fn record_end(&self, cx: &Context, request: &Request, error: Error) {
+        let mut record = Record::begin(cx, &request.target, &request.arguments);
+        if let Ok((route, _)) = self.resolve(cx, &request.target) {
+            record.routed_to(&route);
+        }
+        self.mark_private(cx, &mut record);
+        let result = Err(error);
+        let tally = Tally::of(&record, &result);
+        self.record(Unrecorded { record: record.end(&result), tally }).await;
+    }
+
     /// There can be such runs.
     #[must_use]
     pub fn keeps_runs(&self) -> bool {

@@ -40,6 +40,7 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0022_audit_blocks_sqlite.sql"),
         postgres: include_str!("../migrations/0022_audit_blocks_postgres.sql"),
     },
+    Migration::both(include_str!("../migrations/0023_user_owner.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -1,7 +1,7 @@
 //! Users: the people of a tenant, who sign in with a password.
 
 use crate::error::check_text;
-use crate::{Error, Page, PageRequest, Result, Status, Store, admins, row};
+use crate::{Error, Page, PageRequest, Result, Status, Store, admins, owners, row};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -51,6 +51,8 @@ pub struct NewUser {
     pub bu_code: Option<String>,
     /// From `password::hash`.
     pub password_hash: Secret,
+    /// The id of the key or user who makes it.
+    pub created_by: Option<String>,
 }
 
 /// What to change; what is `None` stays.
@@ -77,10 +79,11 @@ impl Users<'_> {
         check_text("display_name", &new.display_name)?;
         check_text("bu_code", new.bu_code.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
+        let owner = owners::behind_new_user(&mut write, new.created_by.as_deref()).await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "INSERT INTO users (tenant, id, username, display_name, role, status, password_hash,
-                 tokens_valid_after, created_at, updated_at, version, bu_code)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8, 1, $9) RETURNING {COLUMNS}"
+                 tokens_valid_after, created_at, updated_at, version, bu_code, owner)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8, 1, $9, $10) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
         .bind(UserId::generate().as_str())
@@ -91,6 +94,7 @@ impl Users<'_> {
         .bind(new.password_hash.expose())
         .bind(row::now())
         .bind(new.bu_code)
+        .bind(owner)
         .fetch_one(write.connection())
         .await?;
         write.commit_change(tenant).await?;

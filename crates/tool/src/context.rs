@@ -5,6 +5,7 @@ use crate::{
     Shared, Step, TenantId, Trace,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -55,6 +56,12 @@ pub struct Context {
     pub shared: Option<Shared>,
     /// The most bytes of the answer, where the caller wants less than the tool may give.
     pub result_bytes: Option<usize>,
+    /// How long whoever calls waits for what goes on by itself.
+    pub patience: Option<Duration>,
+    /// The tool through which this one was called, where it was.
+    pub via: Option<&'static str>,
+    /// Where it is noted that a run has begun which leaves the record of this call, where one can.
+    pub left_to_run: Option<Arc<AtomicBool>>,
 }
 
 impl Context {
@@ -93,6 +100,9 @@ impl Context {
             around: None,
             shared: None,
             result_bytes: None,
+            patience: None,
+            via: None,
+            left_to_run: None,
         }
     }
 
@@ -116,8 +126,18 @@ impl Context {
             inspection: Inspection::default(),
             request_id: crate::new_id(),
             result_bytes: None,
+            patience: None,
+            via: None,
+            left_to_run: None,
             nested: Some(Arc::new(Nested::within(self, step))),
             ..self.clone()
+        }
+    }
+
+    /// The run that the call has begun leaves its record: one ask is one record, however long it goes on.
+    pub fn leave_record_to_run(&self) {
+        if let Some(left) = &self.left_to_run {
+            left.store(true, Ordering::Relaxed);
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Step {
     pub is_let_in: bool,
     /// The agent whose model has chosen the call.
     pub chosen_by: Option<ChosenBy>,
+    /// The tool through which it was called, where it was.
+    pub via: Option<&'static str>,
 }
 
 /// Whose model has chosen a call.

@@ -1,10 +1,10 @@
 //! The port to runs: work that goes on after its call was answered with `Outcome::Started`.
 
 use crate::journal::Note;
-use crate::{Context, Error, Identity, Output, Result, RunId, TenantId, Uri};
+use crate::{Content, Context, Error, Identity, Output, Result, RunId, TenantId, Uri};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::time::Duration;
 
@@ -140,6 +140,30 @@ pub struct RunStanding {
     pub approvals: Vec<Value>,
     /// The conversation that it is a part of.
     pub conversation: Option<String>,
+}
+
+impl RunStanding {
+    /// The result of a call of an agent whose run goes on.
+    #[must_use]
+    pub fn to_result(self, agent: &str, run: &RunId) -> String {
+        let text = match self.approvals.is_empty() {
+            true => format!("The run {run} goes on; ask for it with the argument 'run'."),
+            false => {
+                format!(
+                    "The run {run} waits for approval; when it is decided, ask for it with the argument 'run'."
+                )
+            }
+        };
+        let mut told = json!({
+            "answer": null, "output": null, "agent": agent, "run": run, "state": self.state,
+            "conversation": self.conversation, "stop": null, "handoffs": [], "warnings": [], "usage": null,
+        });
+        if !self.approvals.is_empty() {
+            told["approvals"] = self.approvals.into();
+        }
+        let text = Content::text(&text);
+        format!("{{\"content\":[{}],\"structuredContent\":{told},\"isError\":false}}", text.get())
+    }
 }
 
 /// Where runs are kept. Who may ask about one is for the gateway to say.

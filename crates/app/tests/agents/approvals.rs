@@ -9,6 +9,7 @@ on_both_databases! {
     a_run_waits_for_approval_and_does_what_was_approved
     a_manager_decides_and_never_the_caller
     nobody_decides_with_another_of_their_keys
+    nobody_decides_as_a_user_they_have_made
     what_an_agent_asks_is_seen_by_its_caller_and_by_managers
     a_call_that_nobody_approves_in_time_is_not_made
     a_flow_waits_with_its_agent
@@ -89,15 +90,17 @@ async fn a_manager_decides_and_never_the_caller(backend: Backend) {
     assert_eq!(count(&upstream, "/remove"), 0);
 }
 
+/// A manager's key that this client makes, and its id.
+async fn minted(by: &Client, name: &str) -> (Client, String) {
+    let made = by.post("keys", json!({ "name": name, "role": "manager" })).await.is(201);
+    (by.as_key(made.string("key")), made.string("id"))
+}
+
 /// AG-13: whoever called does not decide with another identity either: with a key that it has made, or that has made it, also
 /// where the one between them is gone, or as the user behind it.
 async fn nobody_decides_with_another_of_their_keys(backend: Backend) {
     let (app, upstream, _model) = world(backend, json!({ "approval_by": "manager" })).await;
     let key = |name: &str| json!({ "name": name, "role": "manager" });
-    let minted = async |by: &Client, name: &str| {
-        let made = by.post("keys", key(name)).await.is(201);
-        (by.as_key(made.string("key")), made.string("id"))
-    };
     let (max, eve) = (app.with_key(key("max")).await, app.with_key(key("eve")).await);
     let (second, id) = minted(&max, "second").await;
     let (third, _) = minted(&second, "third").await;
@@ -114,6 +117,33 @@ async fn nobody_decides_with_another_of_their_keys(backend: Backend) {
         let wanted = asked(&eve).await.remove(0);
         decide(decides, &wanted, "approve").await.is(403);
         decide(&eve, &wanted, "reject").await.is(200);
+        until(asks, &run, "succeeded").await;
+    }
+    assert_eq!(count(&upstream, "/remove"), 0);
+}
+
+/// AG-13: whoever makes a user is behind it, and behind its keys; whom an admin of the platform makes is somebody.
+async fn nobody_decides_as_a_user_they_have_made(backend: Backend) {
+    let (app, upstream, _model) = world(backend, json!({ "approval_by": "manager" })).await;
+    let user = |name: &str| json!({ "tenant": "default", "username": name, "password": "a long pass phrase", "role": "manager" });
+    let login = async |name: &str| {
+        let mut login = user(name);
+        login.as_object_mut().unwrap().remove("role");
+        app.as_key(app.as_nobody().post("auth/login", login).await.is(200).string("token"))
+    };
+    for name in ["ada", "bob"] {
+        app.post("users", user(name)).await.is(201);
+    }
+    let (ada, bob) = (login("ada").await, login("bob").await);
+    ada.post("users", user("puppet")).await.is(201);
+    let puppet = login("puppet").await;
+    let (key_of_puppet, _) = minted(&puppet, "puppet's").await;
+    for (asks, decides) in [(&ada, &puppet), (&puppet, &ada), (&ada, &key_of_puppet)] {
+        let run = begin(asks, "a", "Remove it.").await;
+        until(asks, &run, "waiting").await;
+        let wanted = asked(&bob).await.remove(0);
+        decide(decides, &wanted, "approve").await.is(403);
+        decide(&bob, &wanted, "reject").await.is(200);
         until(asks, &run, "succeeded").await;
     }
     assert_eq!(count(&upstream, "/remove"), 0);

@@ -2,13 +2,13 @@
 
 use super::{Agent, asking, in_place, run};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::journal::Journaled;
 use tool::{
-    Content, Context, Ended, Error, Extras, InConversation, NewWork, Outcome, Output, Result, RunId, RunKind,
-    Runs, Scope,
+    Context, Ended, Error, Extras, InConversation, NewWork, Outcome, Output, Result, RunId, RunKind, Runs,
+    Scope,
 };
 
 /// The answer leaves before the time is up.
@@ -46,7 +46,11 @@ pub(super) async fn start(
         return accept(agent, cx, arguments, new).await;
     }
     let run = runs.accept(cx, new).await?;
-    told(agent, cx, &**runs, &run).await
+    cx.leave_record_to_run();
+    match cx.patience {
+        Some(patience) => settled(agent, &cx.for_at_most(patience), arguments, &run).await,
+        None => told(agent, cx, &**runs, &run).await,
+    }
 }
 
 fn conversation(agent: &Agent, arguments: &Map<String, Value>) -> Option<InConversation> {
@@ -78,6 +82,7 @@ pub(super) async fn accept(
     if is_of_flow(cx) {
         return Ok(Outcome::Started(run));
     }
+    cx.leave_record_to_run();
     let settled = settled(agent, cx, arguments, &run).await;
     if cx.cancel.is_cancelled() && settled.is_err() {
         // Where nobody has begun it yet, nobody would hear that its caller has gone.
@@ -97,7 +102,11 @@ pub(super) async fn go_on(
     state: &RawValue,
     extras: &Extras,
 ) -> Result<Outcome> {
-    let run = asking::answered(agent, cx, &**port(agent)?, arguments, state, extras).await?;
+    let runs = port(agent)?;
+    let run = asking::answered(agent, cx, &**runs, arguments, state, extras).await?;
+    if runs.find(&cx.tenant, &run).await?.is_some_and(|found| found.result.is_none()) {
+        cx.leave_record_to_run();
+    }
     settled(agent, cx, arguments, &run).await
 }
 
@@ -155,24 +164,7 @@ fn port(agent: &Agent) -> Result<&Arc<dyn Runs>> {
 /// What is told of a run that goes on.
 async fn told(agent: &Agent, cx: &Context, runs: &dyn Runs, run: &RunId) -> Result<Outcome> {
     let standing = runs.standing(&cx.tenant, run).await?;
-    let mut told = json!({
-        "answer": null, "output": null, "agent": agent.id, "run": run, "state": standing.state,
-        "conversation": standing.conversation, "stop": null, "handoffs": [], "warnings": [], "usage": null,
-    });
-    let text = match standing.approvals.is_empty() {
-        true => format!("The run {run} goes on; ask for it with the argument 'run'."),
-        false => format!(
-            "The run {run} waits for approval; when it is decided, ask for it with the argument 'run'."
-        ),
-    };
-    if !standing.approvals.is_empty() {
-        told["approvals"] = standing.approvals.into();
-    }
-    let result = format!(
-        "{{\"content\":[{}],\"structuredContent\":{told},\"isError\":false}}",
-        Content::text(&text).get()
-    );
-    let raw = serde_json::value::RawValue::from_string(result)
+    let raw = RawValue::from_string(standing.to_result(&agent.id, run))
         .map_err(|error| Error::internal("an agent's answer cannot be written").caused_by(error))?;
     Output::relayed(raw).map(Outcome::Done)
 }

@@ -1,7 +1,8 @@
 //! What an agent's settings lead to, for those who check them when they are saved.
 
+use super::names::model_name;
 use serde_json::Value;
-use tool::uses::Right;
+use tool::uses::{Naming, Right};
 use tool::{Pattern, Use};
 
 /// Every tool, agent and guardrail that the settings name, as far as they can be read.
@@ -16,7 +17,9 @@ pub(super) fn of(settings: &Value) -> Vec<Use> {
             Value::String(uri) => (format!("tools[{at}]"), Some(uri.as_str())),
             tool => (format!("tools[{at}].uri"), tool["uri"].as_str()),
         };
-        uses.extend(uri.map(|uri| found(path, uri, right, false)));
+        let naming =
+            tool["as"].as_str().map_or(Naming::Made(model_name), |name| Naming::Given(name.to_owned()));
+        uses.extend(uri.map(|uri| Use { naming: Some(naming), ..found(path, uri, right, false) }));
     }
     for (at, handoff) in list(&settings["handoffs"]) {
         let to = handoff["to"].as_str();
@@ -36,5 +39,5 @@ fn list(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
 }
 
 fn found(path: String, address: &str, right: Right, must_exist: bool) -> Use {
-    Use { path, what: Pattern(address.to_owned()), right, must_exist }
+    Use { path, what: Pattern(address.to_owned()), right, must_exist, naming: None }
 }

@@ -2,6 +2,7 @@
 
 use crate::world::*;
 use serde_json::json;
+use testkit::http::Server;
 use testkit::model::{Model, Reply};
 use tool::ErrorKind;
 
@@ -228,4 +229,46 @@ async fn digits_stay_where_something_else_is_changed() {
     let world = World::with(vec![("a", agent(&model, rule))]).await;
     world.ask("a", json!({ "prompt": "x" })).await.unwrap();
     assert!(world.api.requests().is_empty());
+}
+
+/// AG-18: what a rule masks in arguments reaches the tool as it is, and the model reads it masked from then on.
+#[tokio::test]
+async fn what_is_masked_in_arguments_reaches_the_tool() {
+    let masking = json!([{ "pii": ["mail"], "action": "mask" }]);
+    for (rules, prompt, chosen) in [
+        (json!({ "tool_input": masking }), "Write to her.", "ada@mail.test"),
+        (json!({ "input": masking, "tool_input": masking }), "Write to ada@mail.test.", "[MAIL_1]"),
+    ] {
+        let call = Reply::calls(&[("crm__send", json!({ "text": chosen }))]);
+        let model = Model::replies(vec![call, Reply::says("Done.")]).await;
+        let more = json!({ "guardrails": rules, "tools": ["api://crm/send"], "approval": "never" });
+        let world = World::with(vec![("a", agent(&model, more))]).await;
+        world.ask("a", json!({ "prompt": prompt })).await.unwrap();
+        assert_eq!(world.api.last().query, "text=ada%40mail.test");
+        let read = &model.asked()[1].text;
+        assert!(read.contains("[MAIL_1]") && !read.contains("ada@"), "{read}");
+    }
+}
+
+/// AG-18: a tool that judges arguments reads all of them, numbers and names included.
+#[tokio::test]
+async fn a_tool_that_judges_reads_arguments_whole() {
+    let call = Reply::calls(&[("crm__count", json!({ "n": 1_000_000, "text": "pay" }))]);
+    let model = Model::replies(vec![call, Reply::says("Done.")]).await;
+    let more = json!({ "guardrails": { "tool_input": [{ "tool": "api://rules/judge" }] },
+        "tools": ["api://crm/count"] });
+    let rules = Server::start().await;
+    let parameter = |name: &str| json!({ "name": name, "required": true, "position": "query" });
+    let judge = json!({ "id": "judge", "description": "Judges.", "endpoint": "/echo", "method": "GET",
+        "parameters": [parameter("stage"), parameter("text"), parameter("agent")] });
+    let judging = json!({ "base_url": rules.url(), "allow_private_network": true, "tools": [judge] });
+    let services = vec![("agent", "a", agent(&model, more)), ("api", "rules", judging)];
+    let world = World::with_services(services).await;
+    world.ask("a", json!({ "prompt": "Pay." })).await.unwrap();
+    assert!(world.api.requests().is_empty(), "what is not allowed is not called");
+    let queries: Vec<_> = rules.requests().iter().map(|request| request.query.clone()).collect();
+    assert_eq!(queries.len(), 1, "{queries:?}");
+    for part in ["1000000", "pay", "text"] {
+        assert!(queries[0].contains(part), "{queries:?}");
+    }
 }

@@ -208,3 +208,49 @@ async fn a_prompt_that_is_too_long_is_refused_before_anything_is_sent() {
     assert_eq!((error.kind(), error.parameter()), (tool::ErrorKind::InvalidInput, Some("prompt")));
     assert!(model.asked().is_empty());
 }
+
+/// AG-10: limits are those of the whole run: where an agent inside reaches one, all of it ends.
+#[tokio::test]
+async fn a_limit_that_an_agent_inside_reaches_ends_the_run() {
+    let calls = [("crm__echo", json!({ "text": "x" })), ("crm__echo", json!({ "text": "y" }))];
+    let looping = [("crm__echo", json!({})), ("crm__echo", json!({})), ("crm__echo", json!({}))];
+    for (calls, limits, reason) in [
+        (calls.as_slice(), json!({ "tool_calls": 2 }), "TOOL_LIMIT"),
+        (looping.as_slice(), json!({ "repeats": 1 }), "LOOP"),
+    ] {
+        let inner = Model::replies(vec![Reply::calls(calls)]).await;
+        let outer = Model::replies(vec![
+            Reply::calls(&[("b__ask", json!({ "prompt": "Go on." }))]),
+            Reply::says("b has failed."),
+        ])
+        .await;
+        let a = agent(&outer, json!({ "tools": ["agent://b"], "limits": limits }));
+        let b = agent(&inner, json!({ "tools": ["api://crm/echo"] }));
+        let world = World::with(vec![("a", a), ("b", b)]).await;
+        let error = world.failure(&context(Caller::local()), "a", json!({ "prompt": "Go." })).await;
+        assert_eq!((&error["reason"], &error["service"]), (&json!(reason), &json!("a")), "{error}");
+    }
+}
+
+/// AG-4, AG-10: an answer that nobody can use costs what it costs.
+#[tokio::test]
+async fn an_answer_that_is_refused_counts() {
+    let usage = json!({ "prompt_tokens": 1000, "completion_tokens": 500 });
+    for (stop, message, reason) in [
+        ("content_filter", json!({ "role": "assistant", "content": "half" }), "MODEL_REFUSED"),
+        ("stop", json!({ "role": "assistant", "content": null, "refusal": "no" }), "MODEL_REFUSED"),
+        ("stop", json!({ "role": "assistant", "content": "" }), "BAD_MODEL_ANSWER"),
+    ] {
+        let choice = json!({ "index": 0, "finish_reason": stop, "message": message });
+        let body = json!({ "choices": [choice], "usage": usage }).to_string();
+        let model = Model::replies(vec![Reply::Raw(200, Vec::new(), body.into_bytes())]).await;
+        let priced = agent(&model, json!({ "price": { "input": 1000.0, "output": 1000.0 } }));
+        let world = World::with(vec![("a", priced)]).await;
+        let result = world.ask("a", json!({ "prompt": "Go." })).await.unwrap();
+        let told = &result["structuredContent"];
+        assert_eq!(told["error"]["reason"], reason, "{result}");
+        let used = &told["usage"];
+        assert_eq!((&used["model_calls"], &used["input_tokens"]), (&json!(1), &json!(1000)), "{result}");
+        assert_eq!(used["cost_usd"], 1.5, "{result}");
+    }
+}

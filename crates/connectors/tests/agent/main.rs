@@ -4,6 +4,7 @@
 
 mod approvals;
 mod as_written;
+mod beside;
 mod dialects;
 mod guardrails;
 mod handoffs;
@@ -12,5 +13,6 @@ mod masks;
 mod models;
 mod rights;
 mod scripted;
+mod streams;
 mod tools;
 mod world;

@@ -311,3 +311,21 @@ async fn a_context_that_is_too_deep_is_refused_at_once() {
     assert!(model.asked().is_empty());
     world.ask("a", json!({ "prompt": "x", "context": nested(63) })).await.unwrap();
 }
+
+/// AG-2: what a template gives is what the tool takes; where it does not fit, the model learns nothing of it.
+#[tokio::test]
+async fn presets_have_the_types_that_the_tool_takes() {
+    let call = || Reply::calls(&[("crm__count", json!({ "text": "x" }))]);
+    let model = Model::replies(vec![call(), Reply::says("Done."), call(), Reply::says("Done.")]).await;
+    let tools = json!([{ "uri": "api://crm/count", "preset": { "n": "{{ .context.n }}" } }]);
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": tools })))]).await;
+    world.ask("a", json!({ "prompt": "Count.", "context": { "n": 5 } })).await.unwrap();
+    assert!(world.api.last().query.contains("n=5"), "{}", world.api.last().query);
+    world.ask("a", json!({ "prompt": "Count.", "context": { "n": "many" } })).await.unwrap();
+    assert_eq!(world.api.requests().len(), 1);
+    let read = &model.asked()[3].text;
+    assert!(read.contains("does not fit") && !read.contains("'n'"), "{read}");
+    let records = world.records().await;
+    let refused = records.iter().find(|record| record.status == gateway::audit::Status::Refused).unwrap();
+    assert!(refused.message.as_deref().unwrap_or_default().contains("'n'"), "{refused:?}");
+}

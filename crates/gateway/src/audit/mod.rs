@@ -2,6 +2,8 @@
 
 mod address;
 mod mask;
+mod of_run;
+mod place;
 mod recent_calls;
 mod redact;
 mod writer;
@@ -12,10 +14,12 @@ pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, shortened};
+use place::place_of;
 use recent_calls::RecordedCall;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::uri::Options;
 use tool::{
@@ -48,6 +52,8 @@ pub(crate) struct Record {
     at_ms: i64,
     begun: Instant,
     end: Option<End>,
+    /// Where a call that may begin a run says that it has: the run leaves the record, then.
+    left_to_run: Option<Arc<AtomicBool>>,
     /// What the call sends and gets, where somebody looks or may look later.
     pub(crate) inspection: Inspection,
 }
@@ -158,6 +164,7 @@ impl Record {
             at_ms: now_ms(),
             begun: Instant::now(),
             end: None,
+            left_to_run: None,
             inspection: cx.inspection.clone(),
         })
     }
@@ -217,6 +224,7 @@ impl Record {
     /// Where the call went.
     pub(crate) fn routed_to(&mut self, route: &Arc<Route>) {
         self.route = Some(route.clone());
+        self.left_to_run = self.place_for_run();
     }
 
     /// With which options it was called, those that a Tool has set among them.
@@ -294,17 +302,17 @@ impl Record {
 
     /// The record as it is kept, redacted, and what the call sent and got: not done on the call's path.
     fn into_entry(self: Box<Self>) -> (Entry, Option<RecordedCall>) {
+        let (unsaid, parent_request_id) = (self.without_conversation(), self.parent().map(str::to_owned));
+        let (run_id, agent) = self.run_and_agent();
+        let via = self.via.or_else(|| self.nested.as_deref()?.step.via);
         let route = self.route.as_deref();
         let (uri, service) = place_of(route, self.subject, self.options);
         let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
         let redaction = route.map(|route| &*route.redaction);
-        let arguments = self.arguments.as_deref().map_err(|size| *size);
+        let arguments = unsaid.as_deref().map_or(self.arguments.as_deref().map_err(|size| *size), Ok);
         let (arguments, hidden) = redact::kept(arguments, redaction, self.has_private_arguments, &secrets);
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
         let end = self.end.unwrap_or_else(|| End::none(duration_us));
-        let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
-        let run_of_account = end.account.as_ref().map(|account| account.run.clone());
-        let of_account = end.account.as_ref().map(|account| account.agent.clone());
         let chosen_by = self.nested.as_deref().and_then(|nested| nested.step.chosen_by.as_ref());
         let mut exchange = self.inspection.take();
         if let (Err(_), Some(exchange)) = (&self.arguments, &mut exchange) {
@@ -335,12 +343,12 @@ impl Record {
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
             trace_id: Some(format!("{trace:032x}")),
-            parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
-            run_id: of_nested.or(run_of_account).map(String::from),
+            parent_request_id,
+            run_id,
             node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),
-            agent: chosen_by.map(|by| by.agent.to_string()).or(of_account),
+            agent,
             step: chosen_by.map(|by| by.step),
-            via: self.via,
+            via,
             result_bytes: end.result_bytes,
             usage: end.account.map(|account| account.usage.get().to_owned()),
         };
@@ -366,25 +374,6 @@ impl End {
             result_bytes: 0,
             account: None,
         }
-    }
-}
-
-/// Where the call went: its address, and the service.
-fn place_of(
-    route: Option<&Route>,
-    subject: Option<Subject>,
-    options: Options,
-) -> (Option<String>, Option<String>) {
-    match (route, subject) {
-        (Some(route), _) if options.is_empty() => {
-            (Some(route.address.clone()), Some(route.service.id.clone()))
-        }
-        (Some(route), _) => {
-            let uri = route.uri.with_options(options).to_string();
-            (Some(uri), Some(route.service.id.clone()))
-        }
-        (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
-        (None, None) => (None, None),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::address::masked;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 use tool::readable;
@@ -128,6 +128,18 @@ pub(super) fn kept(
     };
     hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
     (without(secrets, text), hidden)
+}
+
+/// The arguments of an ask in a conversation without what is said there: it is sealed where it is kept. Nothing for any other.
+pub(super) fn without_conversation(arguments: &RawValue) -> Option<Box<RawValue>> {
+    let mut fields: Map<String, Value> = serde_json::from_str(arguments.get()).ok()?;
+    fields.get("conversation").filter(|conversation| !conversation.is_null())?;
+    for said in ["prompt", "context"] {
+        if let Some(said) = fields.get_mut(said).filter(|said| !said.is_null()) {
+            *said = MASK.into();
+        }
+    }
+    RawValue::from_string(Value::Object(fields).to_string()).ok()
 }
 
 /// The arguments without all that the tool's schema does not describe, which is everything where there is no tool, and what

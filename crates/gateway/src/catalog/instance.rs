@@ -104,9 +104,7 @@ impl TenantCatalog {
         };
         let tools = instance.and_then(|instance| self.instances.get(instance));
         let Some(bound) = tools.and_then(|tools| tools.bound.get(name)) else {
-            let name = shortened(name);
-            let message = format!("Tool '{name}' not found: it is not registered with this MCP instance");
-            return Err(Error::not_found(message).with("tool", name));
+            return Err(unknown_at_instance(name));
         };
         if !bound.is_enabled {
             let message =
@@ -118,4 +116,11 @@ impl TenantCatalog {
             None => self.resolve_name(&bound.name, types),
         }
     }
+}
+
+/// What is said of a name that the instance does not offer.
+pub(crate) fn unknown_at_instance(name: &str) -> Error {
+    let name = shortened(name);
+    let message = format!("Tool '{name}' not found: it is not registered with this MCP instance");
+    Error::not_found(message).with("tool", name)
 }

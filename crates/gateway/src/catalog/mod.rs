@@ -12,7 +12,7 @@ mod types;
 mod words;
 
 pub use instance::InstanceDefinition;
-pub(crate) use instance::InstanceTools;
+pub(crate) use instance::{InstanceTools, unknown_at_instance};
 pub use lists::{Entry, ListKind};
 pub(crate) use lists::{Lists, address};
 pub(crate) use own::{OWN_TOOL, OWN_TYPE, OwnTool, ToolSource};

@@ -4,7 +4,7 @@ mod meanings;
 mod view;
 
 use crate::audit::Record;
-use crate::catalog::{Route, TenantCatalog, service_of};
+use crate::catalog::{Route, TenantCatalog, service_of, unknown_at_instance};
 use crate::{Gateway, policy};
 use bytes::Bytes;
 use ranking::{CALL_TOOL, FIND_TOOLS, Find, find_tools, meant_by_call_tool};
@@ -208,7 +208,7 @@ impl Gateway {
         };
         let target = Target::Name(through.name);
         // Whoever is told the nearest names is told them by their words, too.
-        if self.catalog.resolve(cx, &target, &self.types).is_err() {
+        if self.open_to(cx, &target).is_err() {
             self.catalog.tenant(&cx.tenant).unwrap_or_default().index_words().await;
         }
         let request =
@@ -239,13 +239,22 @@ impl Gateway {
     ) -> Result<(Arc<Route>, Option<Arc<policy::Limiter>>)> {
         let Target::Name(name) = target else { return self.resolve(cx, target) };
         let found = match ranking::is_reserved(name) {
-            true => Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name)),
-            false => self.catalog.resolve(cx, target, &self.types),
+            true => Err(unknown(cx, name)),
+            false => self.open_to(cx, target),
         };
         found.map_err(|error| match error.kind() {
             ErrorKind::NotFound => error.advising(&self.advice(cx, name)),
             _ => error,
         })
+    }
+
+    /// The tool, if this caller may call it: what is not found by it is not there for it.
+    fn open_to(&self, cx: &Context, target: &Target) -> Result<(Arc<Route>, Option<Arc<policy::Limiter>>)> {
+        let found = self.catalog.resolve(cx, target, &self.types)?;
+        match policy::permits(&cx.caller, &found.0) {
+            Ok(()) => Ok(found),
+            Err(_) => Err(unknown(cx, &target.to_string())),
+        }
     }
 
     fn advice(&self, cx: &Context, name: &str) -> String {
@@ -257,6 +266,14 @@ impl Gateway {
                 format!("; the nearest are '{}'; others are found with {FIND_TOOLS}", names.join("', '"))
             }
         }
+    }
+}
+
+/// What is said of a name that leads nowhere at this door.
+fn unknown(cx: &Context, name: &str) -> Error {
+    match &cx.instance {
+        Some(_) => unknown_at_instance(name),
+        None => Error::not_found(format!("Tool '{name}' not found")).with("tool", name),
     }
 }
 

@@ -119,7 +119,13 @@ async fn finds_nothing_that_the_list_would_not_have() {
     let error = world.call_as(&cx, CALL_TOOL, json!({ "name": "secret__sey" })).await.unwrap_err();
     assert!(error.kind() == ErrorKind::NotFound && !error.message().contains("secret__say"), "{error}");
     let denied = world.call_as(&cx, CALL_TOOL, json!({ "name": "m__data" })).await.unwrap_err();
-    assert_eq!(denied.kind(), ErrorKind::Denied);
+    let unknown = world.call_as(&cx, CALL_TOOL, json!({ "name": "m__dato" })).await.unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::NotFound);
+    assert_eq!(
+        denied.message().replace("m__data", "m__dato"),
+        unknown.message(),
+        "nobody learns that it is there"
+    );
     let nobody = client_of(Caller { role: tool::Role::Viewer, ..Caller::local() });
     assert_eq!(world.call_as(&nobody, FIND_TOOLS, json!({})).await.unwrap_err().kind(), ErrorKind::Denied);
 }

@@ -1,6 +1,7 @@
 //! What people do to a run: cancel, pause, resume, try again, repeat, signal, decide.
 
 use super::Flows;
+use super::agents;
 use super::given::{Given, Origin};
 use super::journal::cancelled;
 use super::records::{of_others, to_row};
@@ -10,7 +11,7 @@ use flow::difference_before;
 use flow::engine::{Decision, Fact, Record, copied, decided};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use store::runs::{AtMost, Cancellation, Run, Wait};
+use store::runs::{AtMost, Cancellation, Run, State, Wait};
 use tool::{Caller, Error, ErrorKind, Result, RunId, TenantId};
 
 /// Signals that one run takes: all of them stay in its journal.
@@ -33,7 +34,12 @@ impl Flows {
     /// # Errors
     /// A conflict where it has ended.
     pub async fn cancel(&self, tenant: &TenantId, run: &RunId) -> store::Result<Run> {
-        self.store.runs().cancel(tenant, run, &self.cancellation()).await
+        let run = self.store.runs().cancel(tenant, run, &self.cancellation()).await?;
+        // Nobody had begun it, so that nobody else leaves the record of what was asked.
+        if run.agent().is_some() && run.state == State::Cancelled {
+            self.record_unworked(&run, agents::cancelled()).await;
+        }
+        Ok(run)
     }
 
     /// What a run gets that is to end, or the run that waits for it.

@@ -66,6 +66,8 @@ impl Connector for Polling {
             _ => gateway.wait_for_run(&waiting, &run_id).await?,
         };
         match run.result {
+            // An agent's run tells of its failure itself.
+            Some(Ok(output)) if output.is_error() => Ok(Outcome::Done(output)),
             Some(Ok(output)) => {
                 let output: Value =
                     output.data().and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Waiting for runs: of a caller until its time is up, of whoever asks until they have ended.
 
 use super::Flows;
-use super::agents;
+use super::agents::{self, RunTold};
 use super::drive::Driven;
 use super::given::{Given, Starter};
 use super::journal::cancelled;
@@ -164,7 +164,13 @@ impl Flows {
         Ok(match run.agent() {
             Some(_) => {
                 let told = data.output.as_deref().and_then(|told| serde_json::from_str(told).ok());
-                agents::result_of(&ending, told)
+                let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
+                let conversation = given.work.and_then(|work| work.conversation).map(|talk| talk.id);
+                agents::result_of(
+                    &ending,
+                    told,
+                    &RunTold { run, conversation, code_of: self.options.code_of },
+                )
             }
             None => result_of(&ending),
         })

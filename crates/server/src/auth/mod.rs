@@ -186,8 +186,7 @@ impl KeyEntry {
     }
 }
 
-/// A request's caller, and the tenant it acts on: its own, or the `tenant_id` of the query for
-/// those who manage the platform.
+/// A request's caller, and the tenant it acts on: its own, or the one that an admin names in the query.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedIn {
     pub(crate) tenant: TenantId,

@@ -5,17 +5,15 @@ use super::runs::events::follow_run;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
-use crate::json::{Json, Page, Path};
+use crate::json::{Json, Page, Paging, Path};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 use tool::uri::Options;
 use tool::{Context, Door, RunId, RunKind, Target, Uri};
 use utoipa::ToSchema;
@@ -32,22 +30,23 @@ pub(super) struct AgentView {
 }
 
 /// Lists the agents that the caller may ask.
-#[utoipa::path(get, path = "/agents", tag = "agents", responses((status = 200, body = Page<AgentView>)))]
+#[utoipa::path(get, path = "/agents", tag = "agents", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = Page<AgentView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
+    Paging(page): Paging,
 ) -> Result<Answer<Page<AgentView>>> {
     let cx = Context::new(signed_in.tenant, signed_in.caller, Door::Rest, state.options.call_timeout);
     let routes = state.gateway.list(&cx);
     let agents =
         routes.iter().filter(|route| route.service.run_kind() == Some(RunKind::Agent) && !route.is_own());
-    let view = agents.map(|route| AgentView {
+    Ok(Answer(Page::cut(agents.collect(), page, |route| AgentView {
         id: route.service.id.clone(),
         description: route.tool.description().map(str::to_owned),
         tool: route.name.clone(),
         uri: route.address.clone(),
-    });
-    Ok(Answer(Page::whole(view.collect())))
+    })))
 }
 
 /// The longest that a request waits for a run.
@@ -107,7 +106,7 @@ pub(super) async fn ask(
     }
 }
 
-/// Has a run begin that goes on by itself, and tells of it for so long.
+/// Has a run begin that goes on by itself, and waits for it so long: one call, whatever is told of it.
 async fn started(
     state: &Shared,
     cx: Context,
@@ -116,21 +115,19 @@ async fn started(
     seconds: u64,
     listener: Option<SignedIn>,
 ) -> Result<Response> {
-    // The first call ends, and with it what it could be taken back by.
-    let waiting = Context { request_id: tool::new_id(), cancel: CancellationToken::new(), ..cx.clone() };
+    let time = Duration::from_secs(seconds);
+    let is_waited_for = listener.is_none() && seconds > 0;
+    let (tenant, cx) = (cx.tenant.clone(), Context { patience: is_waited_for.then_some(time), ..cx });
     let by_itself = uri.with_options(Options { is_async: Some(true), ..Options::default() });
     let begun = called(state, cx, by_itself, arguments).await?;
     let run: Option<RunId> = RunState::of(&begun).run.and_then(|run| run.parse().ok());
-    let Some(run) = run else { return Ok(answered(begun)) };
-    if let Some(listener) = listener {
-        let run = state.store.runs().get(&waiting.tenant, &run).await?;
-        return follow_run(state.clone(), listener, run, 0).await;
+    match (listener, run) {
+        (Some(listener), Some(run)) => {
+            let run = state.store.runs().get(&tenant, &run).await?;
+            follow_run(state.clone(), listener, run, 0, Some(time)).await
+        }
+        _ => Ok(answered(begun)),
     }
-    if seconds == 0 {
-        return Ok(answered(begun));
-    }
-    let arguments = to_raw_value(&json!({ "run": run })).unwrap_or_default();
-    called(state, waiting.for_at_most(Duration::from_secs(seconds)), uri, arguments).await.map(answered)
 }
 
 /// The result of a call, as it is written.

@@ -55,7 +55,10 @@ pub(super) struct AuditView {
     /// The request that made the call, where a flow or an agent did.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_request_id: Option<String>,
-    /// The run that the call is a part of.
+    /// The run that the call is a part of, or that it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// The same; older clients know it by this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<String>,
     /// The node of the run that made it.
@@ -101,6 +104,7 @@ impl AuditView {
             trace_id: some(details.trace_id),
             result_bytes: details.result_bytes,
             parent_request_id: details.parent_request_id.map(Cow::into_owned),
+            run: details.run_id.as_deref().map(str::to_owned),
             run_id: details.run_id.map(Cow::into_owned),
             node: details.node.map(Cow::into_owned),
             agent: details.agent.map(Cow::into_owned),
@@ -230,7 +234,7 @@ fn json_line(view: &AuditView) -> String {
     line
 }
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 23] = [
     "id",
     "at",
     "tenant",
@@ -250,6 +254,10 @@ const COLUMNS: [&str; 19] = [
     "result_bytes",
     "kind",
     "caller_name",
+    "run",
+    "agent",
+    "step",
+    "usage",
 ];
 
 fn csv_head() -> String {

@@ -120,8 +120,9 @@ pub(super) async fn respond(
     let (events, heard) = Events::channel(call_events::QUEUE);
     cx.events = events;
     let gone = cx.cancel.clone().drop_guard();
+    let tenant = cx.tenant.clone();
     let calling = begin(state, cx, target, arguments).await?;
-    call_events::follow(state, Box::pin(calling), heard, gone).await
+    call_events::follow(state, tenant, Box::pin(calling), heard, gone).await
 }
 
 /// Runs a call and answers with what came of it.

@@ -1,7 +1,7 @@
 //! A call as a stream of events: what it does, what it writes, and how it ended.
 
 use super::call::{RunState, result_of};
-use super::runs::agent_events::{Names, told};
+use super::runs::agent_events::{self, Names, is_answer_held_back, told};
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
 use crate::finish::Ended;
@@ -13,13 +13,17 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 use mcp::one_line;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::DropGuard;
-use tool::{EventReceiver, Outcome};
+use tool::{EventReceiver, Outcome, RunId, TenantId};
 
 /// Events that may wait for a slow reader; more are left out.
 pub(super) const QUEUE: usize = 1024;
+
+/// The most records that are told at the end of a stream.
+const PAGE: u32 = 200;
 
 /// The client asks for events.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
@@ -42,6 +46,11 @@ struct Followed {
     kept: Option<Names>,
     /// The model's text was told as it was written.
     has_written: bool,
+    /// What it has said last, at this step, is not checked yet.
+    unchecked: Option<Value>,
+    waiting: VecDeque<Event>,
+    state: Shared,
+    tenant: TenantId,
     _gone: DropGuard,
     _place: OwnedSemaphorePermit,
 }
@@ -49,6 +58,7 @@ struct Followed {
 /// Answers with the events of a call. One that is refused before anything happens is refused as every other is.
 pub(super) async fn follow(
     state: &Shared,
+    tenant: TenantId,
     calling: Calling,
     events: EventReceiver,
     gone: DropGuard,
@@ -61,6 +71,10 @@ pub(super) async fn follow(
         number: 0,
         kept: None,
         has_written: false,
+        unchecked: None,
+        waiting: VecDeque::new(),
+        state: state.clone(),
+        tenant,
         _gone: gone,
         _place: place,
     };
@@ -80,22 +94,27 @@ impl Followed {
     /// The next event; none behind the end.
     async fn next(&mut self) -> Result<Option<Event>> {
         loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Ok(Some(event));
+            }
             if let Some(event) = self.events.take() {
-                match self.told(event) {
-                    Some(event) => return Ok(Some(event)),
-                    None => continue,
-                }
+                self.take(event);
+                continue;
             }
             if let Some(ended) = self.ended.take() {
-                return Ok(Some(self.end(result_of(ended)?)));
+                let result = result_of(ended)?;
+                self.catch_up(&result).await;
+                let end = self.end(result);
+                self.waiting.push_back(end);
+                continue;
             }
             let Some(calling) = &mut self.calling else { return Ok(None) };
             let ended = tokio::select! {
                 biased;
-                event = self.events.next() => match self.told(event) {
-                    Some(event) => return Ok(Some(event)),
-                    None => continue,
-                },
+                event = self.events.next() => {
+                    self.take(event);
+                    continue;
+                }
                 ended = calling => ended,
             };
             self.calling = None;
@@ -106,70 +125,110 @@ impl Followed {
         }
     }
 
-    fn told(&mut self, event: tool::Event) -> Option<Event> {
-        let (name, data) = match event {
+    /// Makes events of what was told.
+    fn take(&mut self, event: tool::Event) {
+        match event {
             tool::Event::Step(step) => {
-                let step: Value = serde_json::from_str(step.get()).ok()?;
-                if step["kind"] == "record" {
-                    return self.of_record(&step);
+                let step: Value = serde_json::from_str(step.get()).unwrap_or_default();
+                match step["kind"].as_str() {
+                    Some("record") => self.take_record(&step),
+                    // Its record tells of it.
+                    _ if self.kept.is_some() => {}
+                    Some("run") => self.tell_next("run", &step),
+                    _ => self.tell_next("step", &step),
                 }
-                // Its record tells of it.
-                if self.kept.is_some() {
-                    return None;
-                }
-                (if step["kind"] == "run" { "run" } else { "step" }, step)
             }
             tool::Event::Content(content) => {
-                let block: Value = serde_json::from_str(content.get()).ok()?;
+                let block: Value = serde_json::from_str(content.get()).unwrap_or_default();
                 let told = json!({ "text": block["text"] });
-                if self.kept.is_some() {
-                    // Whoever comes back behind it reads the whole text in its record.
-                    self.has_written = true;
-                    return Some(self.event("text", &told));
+                let unchecked = self.unchecked.take();
+                match (self.kept.is_some(), unchecked) {
+                    (false, _) => self.tell_next("text", &told),
+                    (true, Some(_)) => self.tell("text", &told),
+                    (true, None) => {
+                        // It has the number that its record is about to have.
+                        self.has_written = true;
+                        let event = written("text", self.number + 1, told.to_string());
+                        self.waiting.push_back(event);
+                    }
                 }
-                ("text", told)
             }
-            tool::Event::Progress { .. } | tool::Event::Log { .. } => return None,
-        };
-        Some(self.numbered(name, &data))
+            tool::Event::Progress { .. } | tool::Event::Log { .. } => {}
+        }
     }
 
     /// The event of a record, as whoever follows the run later gets it.
-    fn of_record(&mut self, step: &Value) -> Option<Event> {
+    fn take_record(&mut self, step: &Value) {
+        let Some(number) = step["seq"].as_u64() else { return };
+        self.leave_unchecked();
         let names = self.kept.get_or_insert_default();
         let text = |name: &str| step[name].as_str().unwrap_or_default();
-        let (mut name, mut data) = told(step, text("fact"), text("path"), &step["data"], names);
+        let (name, data) = told(step, text("fact"), text("path"), &step["data"], names);
+        self.number = self.number.max(number);
         if name == "text" && std::mem::take(&mut self.has_written) {
-            (name, data) = ("progress", json!({ "kind": "came", "path": step["path"] }));
+            return;
         }
-        self.number = self.number.max(step["seq"].as_u64()?);
-        Some(self.event(name, &data))
+        match text("fact") == "succeeded" && is_answer_held_back(&step["data"]["value"]) {
+            true => self.unchecked = Some(data),
+            false => self.tell(name, &data),
+        }
+    }
+
+    /// What was held back is not told as a text.
+    fn leave_unchecked(&mut self) {
+        if let Some(data) = self.unchecked.take() {
+            self.tell("progress", &data);
+        }
+    }
+
+    /// A run that goes on may have written more than its caller has heard of.
+    async fn catch_up(&mut self, result: &str) {
+        self.leave_unchecked();
+        let RunState { run, state } = RunState::of(result);
+        let run: Option<RunId> = run.filter(|_| goes_on(state.as_deref())).and_then(|run| run.parse().ok());
+        let Some(run) = run else { return };
+        let Some(names) = &mut self.kept else { return };
+        let runs = self.state.store.runs();
+        let seen = i64::try_from(self.number).unwrap_or(i64::MAX);
+        let found = async {
+            let run = runs.get(&self.tenant, &run).await?;
+            let records = runs.journal(&self.tenant, &run.id, seen, PAGE).await?;
+            Ok::<_, store::Error>((run, records))
+        };
+        let time = self.state.options.store_timeout;
+        let Ok(Ok((run, records))) = tokio::time::timeout(time, found).await else { return };
+        for record in records.iter().take_while(|record| record.record.kind != "ended") {
+            self.number = u64::try_from(record.seq).unwrap_or(self.number);
+            self.waiting.push_back(agent_events::event(&run, record, names));
+        }
     }
 
     /// The last event. That of a run which goes on stands where whoever comes back goes on.
     fn end(&mut self, result: String) -> Event {
         let state = RunState::of(&result).state;
-        let goes_on = matches!(state.as_deref(), Some("queued" | "running" | "waiting" | "paused"));
-        match (goes_on, &self.kept) {
-            (true, Some(_)) => {}
-            // It had no journal until now: whoever follows it hears all of it.
-            (true, None) => self.number = 0,
-            (false, _) => self.number += 1,
-        }
-        self.written("end", result)
+        self.number += u64::from(!goes_on(state.as_deref()));
+        written("end", self.number, result)
     }
 
-    fn numbered(&mut self, name: &str, data: &Value) -> Event {
+    /// An event behind the last one.
+    fn tell_next(&mut self, name: &str, data: &Value) {
         self.number += 1;
-        self.event(name, data)
+        self.tell(name, data);
     }
 
-    fn event(&self, name: &str, data: &Value) -> Event {
-        self.written(name, data.to_string())
+    fn tell(&mut self, name: &str, data: &Value) {
+        self.waiting.push_back(written(name, self.number, data.to_string()));
     }
+}
 
-    /// An event whose data are JSON that stays as it is written.
-    fn written(&self, name: &str, data: String) -> Event {
-        Event::default().event(name).id(self.number.to_string()).data(one_line(data))
-    }
+/// An event whose data are JSON that stays as it is written. Before the first there is no number to come back behind.
+fn written(name: &str, number: u64, data: String) -> Event {
+    let event = Event::default().event(name);
+    let event = if number > 0 { event.id(number.to_string()) } else { event };
+    event.data(one_line(data))
+}
+
+/// The run has not ended.
+fn goes_on(state: Option<&str>) -> bool {
+    matches!(state, Some("queued" | "running" | "waiting" | "paused"))
 }

@@ -131,6 +131,7 @@ pub(super) async fn create(
         role,
         bu_code: body.bu_code,
         password_hash: state.hashing.hash(body.password).await?,
+        created_by: Some(signed_in.caller.identity.id().to_owned()),
     };
     let user = state.store.users().create(&tenant, new).await?;
     state.reload.catch_up().await;

@@ -153,6 +153,7 @@ pub(crate) fn new_user(username: &str) -> NewUser {
         role: Role::Caller,
         bu_code: None,
         password_hash: Secret::new("$argon2id$fake"),
+        created_by: None,
     }
 }
 

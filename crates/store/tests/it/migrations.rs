@@ -30,7 +30,7 @@ async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     }
     let mut connection = db.raw().await;
     let rows = sqlx::query("SELECT version FROM schema_version").fetch_all(&mut connection).await.unwrap();
-    assert_eq!(rows.len(), 22);
+    assert_eq!(rows.len(), 23);
 }
 
 async fn refuses_a_schema_from_the_future(db: Arc<Backend>) {
@@ -98,6 +98,7 @@ async fn knows_runs_of_agents_in_the_nineteenth_step(db: Arc<Backend>) {
         "CREATE INDEX runs_due ON runs (tenant, due_at, id) WHERE due_at IS NOT NULL",
         "ALTER TABLE runs DROP COLUMN agent",
         "ALTER TABLE keys DROP COLUMN owner",
+        "ALTER TABLE users DROP COLUMN owner",
         "DROP TABLE audit",
         "DROP TABLE management",
         "CREATE TABLE audit (tenant TEXT, at BIGINT, id TEXT, caller TEXT, tool TEXT, service TEXT, status TEXT,

@@ -302,6 +302,13 @@ impl Error {
         self
     }
 
+    /// Says which service failed, whichever inside it is known already.
+    #[must_use]
+    pub fn of_service_alone(mut self, id: &str) -> Self {
+        self.0.facts.service = Some(id.to_owned());
+        self
+    }
+
     /// Says what the service answered with, unless that is known.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {

@@ -86,6 +86,11 @@ impl Guardrails {
         !self.of(stage).is_empty()
     }
 
+    /// Something may be masked there.
+    pub(super) fn masks(&self, stage: Stage) -> bool {
+        self.of(stage).iter().any(Rule::is_masking)
+    }
+
     /// The text as it may go on, or why it may not.
     pub(super) async fn apply(
         &self,
@@ -93,17 +98,29 @@ impl Guardrails {
         stage: Stage,
         text: String,
     ) -> Result<String, Blocked> {
+        self.apply_those(guarding, stage, text, |_| true).await
+    }
+
+    /// The same by some of the rules.
+    async fn apply_those(
+        &self,
+        guarding: &Guarding<'_>,
+        stage: Stage,
+        text: String,
+        is_meant: fn(&Rule) -> bool,
+    ) -> Result<String, Blocked> {
         if !self.has(stage) {
             return Ok(text);
         }
+        let rules = || self.of(stage).iter().filter(|rule| is_meant(rule));
         let is_sent_on = matches!(stage, Stage::ToolInput | Stage::Output);
-        for rule in self.of(stage).iter().filter(|rule| is_sent_on && rule.is_about_length()) {
+        for rule in rules().filter(|rule| is_sent_on && rule.is_about_length()) {
             rule.apply(guarding, stage, text.clone()).await?;
         }
         // What hides in it would hide it from the rules, too.
         let cleaned = clean(&text, &mut BTreeSet::new()).into_owned();
         let mut judged = cleaned.clone();
-        for rule in self.of(stage) {
+        for rule in rules() {
             judged = rule.apply(guarding, stage, judged).await?;
         }
         // A model reads nothing hidden. Tools and callers get what was written, unless a rule had something to change.
@@ -125,8 +142,28 @@ impl Guardrails {
         Ok(if text == written { number } else { text.into() })
     }
 
-    /// The same for every text within data, names of fields and numbers included.
+    /// The same for data: a tool that judges reads all of them as one JSON text, the other rules look at each text within.
     pub(super) async fn apply_within(
+        &self,
+        guarding: &Guarding<'_>,
+        stage: Stage,
+        value: Value,
+    ) -> Result<Value, Blocked> {
+        let mut value = self.apply_to_texts(guarding, stage, value).await?;
+        let judges = self.of(stage).iter().filter(|rule| rule.is_judging() && !value.is_null());
+        for rule in judges.collect::<Vec<_>>() {
+            let text = digits::to_json(&value);
+            let judged = rule.apply(guarding, stage, text.clone()).await?;
+            if judged != text {
+                value = digits::read(&judged)
+                    .map_err(|_| Blocked("what is to stand there is no JSON".to_owned()))?;
+            }
+        }
+        Ok(value)
+    }
+
+    /// The same by the rules for every text within data, names of fields and numbers included.
+    pub(super) async fn apply_to_texts(
         &self,
         guarding: &Guarding<'_>,
         stage: Stage,
@@ -135,23 +172,24 @@ impl Guardrails {
         if !self.has(stage) {
             return Ok(value);
         }
+        let each = |text| self.apply_those(guarding, stage, text, |rule| !rule.is_judging());
         Ok(match value {
             number if number.is_number() || digits::digits_of(&number).is_some() => {
                 self.apply_to_number(guarding, stage, number).await?
             }
-            Value::String(text) => self.apply(guarding, stage, text).await?.into(),
+            Value::String(text) => each(text).await?.into(),
             Value::Array(items) => {
                 let mut guarded = Vec::with_capacity(items.len());
                 for item in items {
-                    guarded.push(Box::pin(self.apply_within(guarding, stage, item)).await?);
+                    guarded.push(Box::pin(self.apply_to_texts(guarding, stage, item)).await?);
                 }
                 guarded.into()
             }
             Value::Object(fields) => {
                 let mut guarded = Map::new();
                 for (name, field) in fields {
-                    let name = self.apply(guarding, stage, name).await?;
-                    guarded.insert(name, Box::pin(self.apply_within(guarding, stage, field)).await?);
+                    let name = each(name).await?;
+                    guarded.insert(name, Box::pin(self.apply_to_texts(guarding, stage, field)).await?);
                 }
                 guarded.into()
             }

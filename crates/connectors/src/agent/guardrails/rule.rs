@@ -80,6 +80,16 @@ impl Rule {
         }
     }
 
+    /// A tool judges.
+    pub(super) fn is_judging(&self) -> bool {
+        matches!(self, Self::Tool(..))
+    }
+
+    /// What it finds, the model does not see.
+    pub(super) fn is_masking(&self) -> bool {
+        matches!(self, Self::Pattern(_, Action::Mask) | Self::Pii(_, Action::Mask))
+    }
+
     /// What hides counts, too, where it is sent on.
     pub(super) fn is_about_length(&self) -> bool {
         matches!(self, Self::MaxChars(_))

@@ -2,8 +2,7 @@
 
 use super::stream::Partial;
 use super::{
-    Answer, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, ModelRequest, Stop, ToolCall, failure,
-    spans,
+    Answer, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, ModelRequest, ToolCall, failure, spans,
 };
 use crate::shared::attempts::{Backoff, Budget, Failure};
 use crate::shared::body::{self, BodyError};
@@ -104,8 +103,12 @@ impl Client {
                 ended => ended,
             }
         };
-        let answer = budget.run_traced(chat.or(cx.trace.as_ref()), attempt).await?;
-        check(answer)
+        let mut answer = budget.run_traced(chat.or(cx.trace.as_ref()), attempt).await?;
+        // More of them are none that anybody makes.
+        if answer.calls.len() <= MAX_CALLS {
+            name_calls(&mut answer.calls);
+        }
+        Ok(answer)
     }
 
     async fn attempt(
@@ -178,6 +181,10 @@ async fn read_stream(
         events.push(&chunk);
         let too_long = |_| failure::bad(&format!("an event is longer than {MAX_EVENT_BYTES} bytes"));
         while let Some(event) = events.take().map_err(too_long)? {
+            // What stands behind the end is no part of the answer.
+            if partial.is_over {
+                continue;
+            }
             if let Some(error) = failure::of_event(endpoint, &event.data) {
                 return Err(error);
             }
@@ -203,21 +210,6 @@ async fn read_stream(
 fn begins_stream(chunk: &[u8]) -> bool {
     let fields: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
     fields.iter().any(|field| chunk.starts_with(field))
-}
-
-/// An answer that says nothing and asks for nothing is none.
-fn check(mut answer: Answer) -> Result<Answer> {
-    if answer.stop == Stop::Refused {
-        return Err(failure::refused());
-    }
-    if answer.calls.len() > MAX_CALLS {
-        return Err(failure::too_many_calls());
-    }
-    if answer.is_blank() && answer.calls.is_empty() {
-        return Err(failure::bad("it is empty"));
-    }
-    name_calls(&mut answer.calls);
-    Ok(answer)
 }
 
 /// Some servers give their calls no ids; results have to say which call they are of.

@@ -198,6 +198,23 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// Whether a run can go on from it: an answer that says nothing and asks for nothing is none.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.stop == Stop::Refused {
+            return Err(failure::refused());
+        }
+        if self.calls.len() > MAX_CALLS {
+            return Err(failure::too_many_calls());
+        }
+        if self.is_blank() && self.calls.is_empty() {
+            return Err(failure::bad("it is empty"));
+        }
+        Ok(())
+    }
+
     /// Nobody would see anything of its text, however long that is.
     pub(super) fn is_blank(&self) -> bool {
         const BLANK_OF_BRAILLE: char = '\u{2800}';

@@ -215,7 +215,7 @@ struct ChunkChoice<'a> {
 /// Takes in one event of a streamed answer; nothing where it is none of this dialect.
 pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
     if data == "[DONE]" {
-        partial.is_whole = true;
+        (partial.is_whole, partial.is_over) = (true, true);
         return Some(());
     }
     let chunk: Chunk<'_> = serde_json::from_str(data).ok()?;

@@ -10,6 +10,8 @@ pub(super) struct Partial {
     pub(super) answer: Answer,
     /// The model has said that it is done: without that, the stream was cut.
     pub(super) is_whole: bool,
+    /// The stream has said that nothing follows.
+    pub(super) is_over: bool,
     /// Which call has which number.
     numbers: Vec<usize>,
     /// What was thought, by number, as far as it was written.

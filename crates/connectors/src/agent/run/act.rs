@@ -5,8 +5,10 @@ use super::super::model::{ToolCall, ToolResult, Turn};
 use super::allow::Allowed;
 use super::as_read::{as_read, as_suspected};
 use super::frame::framed;
+use super::handoff::Handed;
 use super::offers::{Bound, Offered, acting};
 use super::plan::{Chosen, Plan};
+use super::progress::Message;
 use super::think::Thinking;
 use super::{progress, search, spans, spent};
 use futures::future::BoxFuture;
@@ -16,7 +18,8 @@ use serde_json::Value;
 use std::collections::HashMap;
 use tool::journal::parked;
 use tool::{
-    CallTools, ChosenBy, Context, Ended, Error, ErrorKind, Outcome, Output, Reason, Request, Result, Step,
+    CallTools, ChosenBy, Context, Ended, Error, ErrorKind, Outcome, Output, Reason, Request, Result, RunKind,
+    Step,
 };
 
 /// What came of one call, for the model.
@@ -62,17 +65,22 @@ impl Thinking<'_> {
         for (at, call) in calls.iter().enumerate() {
             plans.push(self.plan(offered, at, call).await?);
         }
-        if let Some(at) = plans.iter().position(|plan| matches!(plan, Plan::HandOver(..))) {
-            let Plan::HandOver(name, arguments) = plans.swap_remove(at) else { return Ok(None) };
-            match self.hand_over(offered, name, &arguments).await? {
-                super::handoff::Handed::Over(output) => return Ok(Some(output)),
-                super::handoff::Handed::Told(why) => {
-                    plans = calls.iter().map(|_| Plan::Tell(why.clone())).collect();
-                }
+        let handoff = plans.iter().enumerate().find_map(|(at, plan)| match plan {
+            Plan::HandOver(name, given) => Some((at, *name, given.clone())),
+            _ => None,
+        });
+        let results = self.make_all(plans).await?;
+        let mut told = self.told(calls, results).await;
+        if let Some((at, name, given)) = handoff {
+            // What was called beside it goes along.
+            let beside: Vec<_> = told.iter().enumerate().filter(|(other, _)| *other != at).collect();
+            let beside: Vec<_> = beside.into_iter().map(|(_, result)| result.clone()).collect();
+            match self.hand_over(offered, at, (name, &given), &beside).await? {
+                Handed::Over(output) => return Ok(Some(output)),
+                Handed::Told(why) => told[at].text = self.noted(at, CallResult::told(why)).await?.text,
             }
         }
-        let results = self.make_all(plans).await?;
-        self.tell(calls, results).await?;
+        self.add(Turn::Results(told))?;
         Ok(None)
     }
 
@@ -188,12 +196,13 @@ impl Thinking<'_> {
     async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen, is_new: bool) -> Result<CallResult> {
         let step = self.work.run.spent().model_calls;
         let event = progress::event("tool", &self.agent.id, step, &bound.name);
-        progress::step(&self.cx, &self.work.run, format!("calls {}", bound.name), &event);
+        progress::step(&self.cx, &self.work.run, Message::Calls(vec![bound.name.clone()]), &event);
         if is_new {
             let uri = bound.callable.uri.to_string();
             self.work.run.notes.called(&self.call_path(at), &uri, chosen.fields.clone()).await?;
         }
-        let result = self.call(at, bound, chosen).await?;
+        let called = self.call(at, bound, chosen);
+        let result = progress::meanwhile(&self.cx, &self.work.run, called).await?;
         self.noted(at, result).await
     }
 
@@ -202,7 +211,7 @@ impl Thinking<'_> {
             return Ok(CallResult::told("the tool cannot be called"));
         };
         let now = self.now()?;
-        let mut cx = acting(self.agent, &now.cx, self.step(at));
+        let mut cx = acting(self.agent, &now.cx, Step { via: chosen.via, ..self.step(at) });
         if !now.has(bound) || leads_elsewhere(&**tools, &cx, bound) {
             let why = format!("the agent has no tool '{}' any more", bound.name);
             tools.refuse(&cx, &bound.callable.name, Error::not_found(why.clone())).await;
@@ -216,8 +225,8 @@ impl Thinking<'_> {
         let called = tools.call(&cx, Request::new(bound.target.clone(), arguments)).await;
         spans::end_tool(span, &cx, &self.work, chosen, &called);
         Ok(match called {
-            Ok(Outcome::Done(output)) if output.failure().is_some_and(is_too_deep) => {
-                return Err(too_deep_inside(&output));
+            Ok(Outcome::Done(output)) if output.failure().is_some_and(|error| ends_run(error, bound)) => {
+                return Err(ended_inside(&output));
             }
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
             Ok(Outcome::Started(run)) if run == self.work.run.id => return Err(parked()),
@@ -225,7 +234,9 @@ impl Thinking<'_> {
             Ok(Outcome::NeedsInput(_)) => {
                 CallResult::told("the tool asks for more input, which an agent cannot give")
             }
-            Err(error) if error.reason() == Some(Reason::Parked) || is_too_deep(&error) => return Err(error),
+            Err(error) if matches!(error.reason(), Some(Reason::Parked | Reason::DepthLimit)) => {
+                return Err(error);
+            }
             // What has become of it nobody knows.
             Err(_) if self.cx.cancel.is_cancelled() => return Err(Ended::Cancelled.error("")),
             // The words may be the service's own.
@@ -259,13 +270,14 @@ impl Thinking<'_> {
         CallResult { text: framed(&self.work.run.mark, name, &text), ..result }
     }
 
-    async fn tell(&mut self, calls: Vec<ToolCall>, results: Vec<CallResult>) -> Result<()> {
+    /// What the model reads of the results.
+    async fn told(&self, calls: Vec<ToolCall>, results: Vec<CallResult>) -> Vec<ToolResult> {
         let mut told = Vec::with_capacity(calls.len());
         for (call, result) in calls.into_iter().zip(results) {
             let CallResult { text, is_error, .. } = self.guarded(&call.name, result).await;
             told.push(ToolResult { id: call.id, name: call.name, text, is_error });
         }
-        self.add(Turn::Results(told))
+        told
     }
 }
 
@@ -275,14 +287,30 @@ fn leads_elsewhere(tools: &dyn CallTools, cx: &Context, bound: &Bound<'_>) -> bo
     found.is_ok_and(|uri| uri != bound.callable.uri.with_options(Default::default()))
 }
 
-/// How deep a run goes is a limit of the whole of it.
-fn is_too_deep(error: &Error) -> bool {
-    error.reason() == Some(Reason::DepthLimit)
+/// A limit of the whole run is reached, wherever in it that was: agents inside work with the limits of the first one.
+fn ends_run(error: &Error, bound: &Bound<'_>) -> bool {
+    let is_inside = bound.callable.run_kind == Some(RunKind::Agent);
+    match error.reason() {
+        Some(Reason::DepthLimit) => true,
+        Some(
+            Reason::StepLimit
+            | Reason::ToolLimit
+            | Reason::HandoffLimit
+            | Reason::TokenLimit
+            | Reason::CostLimit
+            | Reason::Loop,
+        ) => is_inside,
+        _ => false,
+    }
 }
 
-fn too_deep_inside(output: &Output) -> Error {
-    let words = output.failure().map(Error::message).unwrap_or_default();
-    Error::upstream(words).because(Reason::DepthLimit)
+fn ended_inside(output: &Output) -> Error {
+    let failure = output.failure();
+    let error = Error::upstream(failure.map(Error::message).unwrap_or_default());
+    match failure.and_then(Error::reason) {
+        Some(reason) => error.because(reason),
+        None => error,
+    }
 }
 
 /// A result as text; what is none is described. Remarks stand behind the data that they are about.

@@ -6,7 +6,7 @@ use super::frame::framed;
 use super::notes::Notes;
 use super::offers::Bound;
 use super::plan::Chosen;
-use super::progress;
+use super::progress::{self, Message};
 use super::think::Thinking;
 use std::time::Duration;
 use tool::journal::{Approval, Decided};
@@ -45,7 +45,8 @@ impl Thinking<'_> {
     pub(super) async fn allowed(&self, at: usize, bound: &Bound<'_>, chosen: Chosen) -> Result<Allowed> {
         let agent = &self.agent.id;
         let event = progress::event("approval", agent, self.work.run.spent().model_calls, &bound.name);
-        progress::step(&self.cx, &self.work.run, format!("asks whether it may call {}", bound.name), &event);
+        let message = Message::Words(format!("asks whether it may call {}", bound.name));
+        progress::step(&self.cx, &self.work.run, message, &event);
         let by_caller = self.agent.approval_by == ApprovalBy::Caller;
         match (&self.work.run.notes, by_caller && self.can_ask_during_call()) {
             (Notes::Kept(journal), false) if self.goes_on_without_caller() => {

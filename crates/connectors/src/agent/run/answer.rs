@@ -41,7 +41,7 @@ pub(super) fn output(thinking: &Thinking<'_>, answered: &Answered) -> Result<Out
 pub(super) async fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Output> {
     let error =
         if error.kind() == ErrorKind::Timeout && error.reason().is_none() { thinking.late() } else { error };
-    let error = error.of_service(&thinking.agent.id);
+    let error = error.of_service_alone(&thinking.agent.id);
     let is_over = error.kind() == ErrorKind::Cancelled || thinking.cx.cancel.is_cancelled();
     let is_refusal = error.kind().is_refusal() || error.kind() == ErrorKind::Internal;
     if is_over || !thinking.has_thought && is_refusal {

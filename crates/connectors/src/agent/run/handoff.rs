@@ -3,16 +3,16 @@
 use super::super::Agent;
 use super::super::binding::History;
 use super::super::guardrails::{Guarding, Stage};
-use super::super::model::Turn;
+use super::super::model::{ToolResult, Turn};
 use super::frame::framed;
 use super::offers::{Lookup, Offered};
-use super::progress;
+use super::progress::{self, Message};
 use super::spent::HandoffDone;
 use super::think::Thinking;
 use super::work::{AtWork, Handover};
 use serde_json::{Map, Value, json};
 use tool::journal::parked;
-use tool::{Arguments, Context, Error, Outcome, Output, Reason, Request, Result, Shared};
+use tool::{Arguments, Context, Error, ErrorKind, Outcome, Output, Reason, Request, Result, Shared};
 
 /// What handoffs are called in a journal.
 const HANDOFF: &str = "handoff";
@@ -28,15 +28,16 @@ pub(super) enum Handed {
 }
 
 impl Thinking<'_> {
-    /// Lets another agent go on, and gives what that one answers.
+    /// Lets another agent go on, and gives what that one answers. What was called beside the handoff goes along.
     ///
     /// # Errors
     /// When the limit of handoffs is reached, or the other agent fails before it has begun.
     pub(super) async fn hand_over(
         &self,
         offered: &Offered<'_>,
-        name: &str,
-        arguments: &Map<String, Value>,
+        at: usize,
+        (name, arguments): (&str, &Map<String, Value>),
+        beside: &[ToolResult],
     ) -> Result<Handed> {
         let found = offered.handoffs.iter().find(|(known, _)| known == name);
         let (Some((_, handoff)), Some(tools)) = (found, &self.tools) else {
@@ -57,22 +58,22 @@ impl Thinking<'_> {
             to: to.clone(),
             message: text("message"),
             reason,
-            transcript: (handoff.history == History::Full).then(|| self.transcript()),
+            transcript: (handoff.history == History::Full).then(|| self.transcript(beside)),
         };
         let event = progress::event("handoff", &self.agent.id, self.work.run.spent().model_calls, &to);
-        progress::step(&self.cx, &self.work.run, format!("hands over to {to}"), &event);
+        progress::step(&self.cx, &self.work.run, Message::Words(format!("hands over to {to}")), &event);
         let cx = Context {
             instance: self.cx.instance.clone(),
             events: self.cx.events.clone(),
             shared: Some(Shared::new(self.work.handed_over(handover, &self.path()))),
-            ..self.cx.nested(self.step(0))
+            ..self.cx.nested(self.step(at))
         };
         let target = Lookup::new(cx.clone(), &**tools).find(&handoff.to);
         let Some((_, target)) = target else {
             return Ok(Handed::Told(format!("the agent '{to}' is not there for this caller")));
         };
         let request = Request::new(target, Arguments::from(self.asked(handoff.history)));
-        match Box::pin(tools.call(&cx, request)).await? {
+        match Box::pin(tools.call(&cx, request)).await.map_err(not_taken)? {
             Outcome::Done(output) => Ok(Handed::Over(output)),
             Outcome::Started(run) if run == self.work.run.id => Err(parked()),
             Outcome::NeedsInput(_) | Outcome::Started(_) => {
@@ -120,10 +121,11 @@ impl Thinking<'_> {
     }
 
     /// What was said, line by line, each with where it is to be looked at.
-    fn transcript(&self) -> Vec<(Stage, String)> {
+    fn transcript(&self, beside: &[ToolResult]) -> Vec<(Stage, String)> {
         let mut lines = Vec::new();
+        let beside = Turn::Results(beside.to_vec());
         let mut add = |stage, line: String| lines.push((stage, self.unmasked(&line)));
-        for turn in &self.turns {
+        for turn in self.turns.iter().chain([&beside]) {
             match turn {
                 Turn::User(said) => add(Stage::Input, format!("user: {said}\n")),
                 Turn::Model { text, calls, .. } => {
@@ -140,6 +142,16 @@ impl Thinking<'_> {
             }
         }
         lines
+    }
+}
+
+/// What the rules of the next agent do not let in ends the run: something was sent before.
+fn not_taken(error: Error) -> Error {
+    match (error.kind(), error.reason()) {
+        (ErrorKind::InvalidInput, Some(reason @ Reason::Guardrail)) => {
+            Error::upstream(error.message()).because(reason)
+        }
+        _ => error,
     }
 }
 

@@ -12,6 +12,7 @@ mod metrics;
 mod notes;
 mod offers;
 mod plan;
+mod preset;
 mod progress;
 mod rights;
 mod sampled;
@@ -174,7 +175,8 @@ async fn guard_input(agent: &Agent, cx: &Context, work: &Arc<AtWork>, prompt: Pr
         let refused = |blocked: super::guardrails::Blocked, path: &str| {
             let message = format!("'{path}' is refused by a guardrail: {}", blocked.0);
             let problem = Problem::new(path, "Guardrail", message.clone());
-            Error::invalid_input(message).of_parameter(path).with_problems(vec![problem])
+            let error = Error::invalid_input(message).because(Reason::Guardrail);
+            error.of_parameter(path).with_problems(vec![problem])
         };
         let guarded = guardrails.apply(&guarding, Stage::Input, text).await;
         text = guarded.map_err(|blocked| refused(blocked, "prompt"))?;

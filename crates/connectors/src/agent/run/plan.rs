@@ -5,10 +5,12 @@ use super::super::guardrails::Stage;
 use super::super::model::ToolCall;
 use super::act::CallResult;
 use super::offers::{Bound, Offered};
+use super::preset::{self, Unfit};
 use super::search::{self, Meant};
 use super::spent::Repeat;
 use super::think::Thinking;
 use crate::shared::digits;
+use ranking::CALL_TOOL;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tool::call::may_lose_digits;
@@ -38,17 +40,24 @@ pub(super) struct Chosen {
     pub(super) fields: Map<String, Value>,
     /// What is sent: as the model wrote it, where nothing had to be changed.
     written: Option<Box<RawValue>>,
+    /// The tool through which it is called, where it is.
+    pub(super) via: Option<&'static str>,
 }
 
 impl Chosen {
     /// Exactly these.
     pub(super) fn of(call_id: String, fields: Map<String, Value>) -> Self {
-        Self { call_id, fields, written: None }
+        Self { call_id, fields, written: None, via: None }
     }
 
     /// Exactly these; as the model wrote them where they are the same.
     pub(super) fn exactly(self, fields: Map<String, Value>) -> Self {
-        if self.fields == fields { self } else { Self::of(self.call_id, fields) }
+        if self.fields == fields { self } else { Self { fields, written: None, ..self } }
+    }
+
+    /// The same through that tool.
+    fn through(self, via: Option<&'static str>) -> Self {
+        Self { via, ..self }
     }
 
     pub(super) fn arguments(&self) -> Result<Arguments> {
@@ -81,7 +90,10 @@ impl Thinking<'_> {
             });
         }
         match offered.meant(call) {
-            Some(Meant::Call(meant)) => self.plan_call(offered, at, &meant).await,
+            Some(Meant::Call(meant)) => Ok(match self.plan_call(offered, at, &meant).await? {
+                Plan::Make(bound, chosen) => Plan::Make(bound, chosen.through(Some(CALL_TOOL))),
+                other => other,
+            }),
             Some(Meant::Wrong(why)) => {
                 self.refuse(call, Error::invalid_input(why.clone()), at).await;
                 Ok(Plan::Tell(why))
@@ -126,9 +138,13 @@ impl Thinking<'_> {
         };
         let chosen = match self.choose(bound, call).await {
             Ok(chosen) => chosen,
-            Err(why) => {
-                self.refuse(call, Error::invalid_input(why.clone()), at).await;
-                return Ok(Plan::Tell(why));
+            Err(Unfit { told, noted }) => {
+                if let Some(noted) = &noted {
+                    tracing::warn!(agent = self.agent.id, "{noted}");
+                }
+                let why = noted.unwrap_or_else(|| told.clone());
+                self.refuse(call, Error::invalid_input(why), at).await;
+                return Ok(Plan::Tell(told));
             }
         };
         let (limits, written) = (&self.work.run.limits, search::repeated_as(call));
@@ -159,6 +175,8 @@ impl Thinking<'_> {
         };
         // Also those that were not made because they were repeated: the next one ends the run.
         self.work.run.spent().remember(&meant.name, &search::repeated_as(&meant));
+        self.mask_again(&meant).await;
+        let via = (meant.name != call.name).then_some(CALL_TOOL);
         if let Some(came) = noted.came.and_then(|value| serde_json::from_value(value).ok()) {
             return Some(Plan::Known(came));
         }
@@ -173,7 +191,7 @@ impl Thinking<'_> {
             self.refuse(&meant, unknown.because(Reason::Interrupted), at).await;
         }
         Some(match bound.filter(|bound| is_repeatable(&bound.callable)) {
-            Some(bound) => Plan::Again(bound, self.chosen_again(bound, &meant, called).await),
+            Some(bound) => Plan::Again(bound, self.chosen_again(bound, &meant, called).await.through(via)),
             None => Plan::Tell(format!(
                 "'{name}' was being called when the run was interrupted. Its outcome is unknown, and it is not called \
                  again by itself: check first whether it has happened"
@@ -191,54 +209,56 @@ impl Thinking<'_> {
         Chosen::of(call.id.clone(), called)
     }
 
+    /// What rules have masked in the arguments of a call stays hidden from the model when the run is taken up again.
+    async fn mask_again(&self, call: &ToolCall) {
+        let Some(value) = read(call).ok().and_then(|given| given.as_value().ok().cloned()) else { return };
+        for guards in self.work.guards.iter().filter(|guards| guards.masks(Stage::ToolInput)) {
+            // Whether it may be made was decided before.
+            guards.apply_to_texts(&self.guarding(), Stage::ToolInput, value.clone()).await.ok();
+        }
+    }
+
     /// The arguments of a call, guarded and with presets, or why there are none.
-    async fn choose(&self, bound: &Bound<'_>, call: &ToolCall) -> Result<Chosen, String> {
+    async fn choose(&self, bound: &Bound<'_>, call: &ToolCall) -> Result<Chosen, Unfit> {
         let with_schema =
             |why: String| format!("{why}. The arguments must fit this schema: {}", bound.parameters.get());
         let given = read(call).map_err(with_schema)?;
         let fields = digits::marked(&given).map_err(|error| with_schema(error.in_words()))?;
-        let mut value = Value::Object(fields.into_owned());
-        let unmasked = self.unmasked_within(&value);
-        let is_masked = unmasked != value;
-        value = unmasked;
-        let mut is_guarded = false;
-        for guards in &self.work.guards {
-            let before = guards.has(Stage::ToolInput).then(|| value.clone());
-            let guarded = guards.apply_within(&self.guarding(), Stage::ToolInput, value).await;
-            value =
-                guarded.map_err(|blocked| format!("the call is refused by a guardrail: {}", blocked.0))?;
-            is_guarded |= before.is_some_and(|before| before != value);
-        }
-        let Value::Object(mut fields) = value else { return Err("the arguments are no object".to_owned()) };
+        let wanted = Value::Object(fields.into_owned());
+        let guarded = self.guarded_input(self.unmasked_within(&wanted)).await?;
+        let is_changed = guarded != wanted || !bound.binding.preset.is_empty();
+        let Value::Object(mut fields) = guarded else {
+            return Err("the arguments are no object".to_owned().into());
+        };
         if !bound.binding.preset.is_empty() {
             // No model reads them.
             let data = self.unmasked_within(&self.data());
-            for (name, preset) in &bound.binding.preset {
-                let value = preset.render(&data);
-                let value = value.map_err(|why| {
-                    format!(
-                        "'{}' cannot be called: its argument '{name}' is set, and has no value ({why})",
-                        bound.name
-                    )
-                })?;
-                fields.insert(name.clone(), value);
-            }
+            fields.extend(preset::values(bound, &data)?);
         }
         if levels(&fields) > MAX_LEVELS {
-            return Err(with_schema(format!(
-                "the arguments have more than {MAX_LEVELS} levels in one another"
-            )));
+            let why = format!("the arguments have more than {MAX_LEVELS} levels in one another");
+            return Err(with_schema(why).into());
         }
-        let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
         let value = Value::Object(fields);
         let written = match is_changed {
             true => RawValue::from_string(digits::to_json(&value)).ok(),
             false => Some(given.to_raw()),
         };
         let Value::Object(fields) = digits::legible(value) else {
-            return Err("the arguments are no object".to_owned());
+            return Err("the arguments are no object".to_owned().into());
         };
-        Ok(Chosen { call_id: call.id.clone(), fields, written })
+        Ok(Chosen { call_id: call.id.clone(), fields, written, via: None })
+    }
+
+    /// The arguments as the rules let them pass: what they mask only the model does not see.
+    async fn guarded_input(&self, wanted: Value) -> Result<Value, String> {
+        let mut value = wanted;
+        for guards in &self.work.guards {
+            let guarded = guards.apply_within(&self.guarding(), Stage::ToolInput, value).await;
+            value =
+                guarded.map_err(|blocked| format!("the call is refused by a guardrail: {}", blocked.0))?;
+        }
+        Ok(self.unmasked_within(&value))
     }
 
     pub(super) fn unmasked_within(&self, value: &Value) -> Value {

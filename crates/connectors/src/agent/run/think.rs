@@ -5,7 +5,7 @@ use super::super::guardrails::{Guarding, Stage};
 use super::super::model::{Answer, Model, ModelRequest, Stop, Turn};
 use super::answer::{Answered, Ending};
 use super::offers::{Offered, offered};
-use super::progress::{self, Writing};
+use super::progress::{self, Message, Writing};
 use super::work::{AtWork, MODEL};
 use super::{Prompt, frame};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use tool::sanitize::clean;
-use tool::{CallTools, Context, Ended, Error, Reason, Result};
+use tool::{CallTools, Content, Context, Ended, Error, Event, Reason, Result};
 
 /// An answer of the model as it is written down.
 #[derive(Serialize)]
@@ -43,6 +43,8 @@ pub(super) struct Thinking<'a> {
     pub(super) has_thought: bool,
     /// How often it was asked.
     steps: u32,
+    /// What it has said last is told once it is checked.
+    is_unchecked: bool,
 }
 
 impl<'a> Thinking<'a> {
@@ -65,6 +67,7 @@ impl<'a> Thinking<'a> {
             last_text: String::new(),
             has_thought: false,
             steps: 0,
+            is_unchecked: false,
         }
     }
 
@@ -89,7 +92,10 @@ impl<'a> Thinking<'a> {
             self.last_text.clone_from(&answer.text);
             if answer.calls.is_empty() || answer.stop == Stop::Length {
                 match self.check(&answer, &mut corrections).await? {
-                    Some(answered) => return Ok(Ending::Answered(answered)),
+                    Some(answered) => {
+                        self.tell_checked(&answered.text);
+                        return Ok(Ending::Answered(answered));
+                    }
                     None => continue,
                 }
             }
@@ -130,7 +136,14 @@ impl<'a> Thinking<'a> {
                     work.run.notes.called(&path, MODEL, masks).await?;
                 }
                 let answer = self.fitting_answer(offered).await?;
+                self.has_thought = true;
+                if let Err(useless) = answer.check() {
+                    // It costs what it costs; nobody goes on from there.
+                    work.run.spent().thought(answer.usage, self.agent.price);
+                    return Err(useless);
+                }
                 let is_held_back = self.is_held_back();
+                self.is_unchecked = is_held_back;
                 work.run.notes.came(&path, &Thought { answer: &answer, is_held_back }).await?;
                 answer
             }
@@ -165,7 +178,7 @@ impl<'a> Thinking<'a> {
             progress::begun(cx, &work.run, &agent.id);
         }
         let event = progress::event("model", &agent.id, step, "");
-        progress::step(cx, &work.run, "thinks".to_owned(), &event);
+        progress::step(cx, &work.run, Message::Words("thinks".to_owned()), &event);
         let sent = self.masked(system, offered.offers());
         let asked = ModelRequest {
             system: &sent.system,
@@ -182,7 +195,8 @@ impl<'a> Thinking<'a> {
         let writing = Writing::new(cx, &work.run);
         let told = |text: &str| writing.add(text);
         let heard = (cx.events.is_heard() && !self.is_held_back()).then_some(&told as _);
-        let answer = cx.within(agent.model.ask(cx, &asked, heard)).await;
+        let answer = cx.within(agent.model.ask(cx, &asked, heard));
+        let answer = progress::meanwhile(cx, &work.run, answer).await;
         answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))
     }
 
@@ -192,6 +206,13 @@ impl<'a> Thinking<'a> {
         self.agent.output.is_some()
             || !masks.is_empty()
             || self.work.guards.iter().any(|guards| guards.has(Stage::Output))
+    }
+
+    /// What was held back until now may be read.
+    fn tell_checked(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_unchecked) {
+            self.cx.events.emit(Event::Content(Content::text(text)));
+        }
     }
 
     fn ended(&self, ended: Ended) -> Error {

@@ -4,9 +4,9 @@ use super::super::Agent;
 use super::super::guardrails::{Guardrails, Masks, Stage};
 use super::super::limits::LimitSettings;
 use super::super::settings::RunAs;
-use super::notes::Notes;
+use super::notes::{Memory, Notes};
+use super::progress::Pace;
 use super::spent::Spent;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tool::journal::{Journaled, Said};
@@ -24,8 +24,8 @@ pub(super) struct Run {
     pub(super) masks: Mutex<Masks>,
     /// What frames of data are known by; nobody outside can guess it.
     pub(super) mark: String,
-    /// How many events were told.
-    pub(super) events: AtomicU64,
+    /// How much progress was told, and when.
+    pub(super) pace: Mutex<Pace>,
     /// Where it is written down.
     pub(super) notes: Notes,
     /// The conversation that it is a part of.
@@ -47,16 +47,17 @@ pub(in super::super) fn new_mark() -> String {
 
 impl Run {
     fn new(agent: &Agent, cx: &Context) -> Self {
+        let id = RunId::generate();
         let notes = match agent.can_wait(cx) {
-            true => Notes::InMemory(Mutex::default()),
+            true => Notes::InMemory(Memory::new(cx, &id, &agent.id)),
             false => Notes::Nowhere,
         };
         Self {
-            id: RunId::generate(),
+            id,
             limits: agent.limits.clone(),
             masks: Mutex::default(),
             mark: new_mark(),
-            events: AtomicU64::new(0),
+            pace: Mutex::default(),
             notes,
             conversation: None,
             history: Vec::new(),

@@ -6,9 +6,9 @@ use super::super::drive::Driven;
 use super::super::given::{Given, Origin, Starter};
 use super::super::journal::RunJournal;
 use super::journal::AgentJournal;
-use super::{Work, rights};
+use super::{Work, results, rights};
 use flow::engine::{Ending, Fact, Failure, Journal as _, Lost, Parking, Record};
-use gateway::Gateway;
+use gateway::{Gateway, Unrecorded};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use store::runs::Run;
 use tokio_util::sync::CancellationToken;
 use tool::journal::Journaled;
 use tool::{
-    Arguments, Context, Error, ErrorKind, Outcome, Reason, Request, Result, RunKind, Shared, Step, Target,
+    Arguments, Caller, Context, Error, ErrorKind, Outcome, Reason, Request, Result, RunKind, Shared, Step,
+    Target,
 };
 
 /// No agent may work longer at a time.
@@ -34,6 +35,15 @@ enum Worked {
     Ended(Ended),
     /// It does not go on now.
     Parked,
+}
+
+/// What came of calling the agent once.
+struct Attempt {
+    worked: Worked,
+    /// Of an attempt that is the end of the run.
+    record: Option<Unrecorded>,
+    /// Others had something to say meanwhile.
+    has_heard: bool,
 }
 
 /// What is written of a run that has ended.
@@ -58,20 +68,20 @@ impl Flows {
                 Ok(given) => KnownWork { given, cx: None },
                 Err(error) if error.is_retryable() => return Err(error),
                 Err(error) => {
-                    return self.give_up(&journal, Failure::new("INTERNAL", error.in_words())).await;
+                    return self.give_up_work(&journal, Failure::new("INTERNAL", error.in_words())).await;
                 }
             },
         };
         let work = given.work.clone().unwrap_or_default();
         if !is_new && is_interrupted(&work, &records) {
-            return self.give_up(&journal, interrupted()).await;
+            return self.give_up_work(&journal, interrupted()).await;
         }
         let cx = match cx {
             Some(cx) => Context { deadline: Instant::now() + LONGEST, ..cx },
             None => match self.context_of_work(&journal.run).await? {
                 Ok(cx) => cx,
                 Err(denied) => {
-                    return self.give_up(&journal, failure_of(&denied, self.options.code_of)).await;
+                    return self.give_up_work(&journal, failure_of(&denied, self.options.code_of)).await;
                 }
             },
         };
@@ -93,16 +103,16 @@ impl Flows {
         work: &Work,
     ) -> Result<Driven> {
         loop {
-            let (worked, has_heard) = self.work_once(kept, cx, given, work).await?;
+            let Attempt { worked, record, has_heard } = self.work_once(kept, cx, given, work).await?;
             match worked {
                 _ if kept.is_cancelled() => {
                     let ended = Ended { ending: Ending::Cancelled, told: None };
-                    return self.end_work(kept, ended).await;
+                    return self.end_work(kept, ended, record).await;
                 }
                 Worked::Ended(ended) => {
                     let (talk, prompt) = (work.conversation.as_ref(), given.inputs.get("prompt"));
                     self.add_turn(kept, talk, prompt, &ended.ending).await?;
-                    return self.end_work(kept, ended).await;
+                    return self.end_work(kept, ended, record).await;
                 }
                 Worked::Parked if kept.is_stopping() => {
                     kept.journal.release().await.map_err(lost)?;
@@ -124,16 +134,16 @@ impl Flows {
         }
     }
 
-    /// Calls the agent once, and listens meanwhile to what others have to say; whether they had something to say.
+    /// Calls the agent once, and listens meanwhile to what others have to say.
     async fn work_once(
         self: &Arc<Self>,
         kept: &Arc<AgentJournal>,
         cx: &Context,
         given: &Given,
         work: &Work,
-    ) -> Result<(Worked, bool)> {
+    ) -> Result<Attempt> {
         if kept.is_cancelled() {
-            return Ok((Worked::Parked, false));
+            return Ok(Attempt { worked: Worked::Parked, record: None, has_heard: false });
         }
         let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
         let cancel = cx.cancel.child_token();
@@ -151,7 +161,7 @@ impl Flows {
         };
         let (cx, request) = asked(&kept.journal.run, cx, &cancel, given, journaled);
         // A task of its own: what is begun is audited, whoever goes away.
-        let mut task = self.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
+        let mut task = self.tasks.spawn(async move { Gateway::work(&gateway, &cx, request).await });
         let grace = self.options.grace();
         let mut has_heard = false;
         let ended = loop {
@@ -174,14 +184,44 @@ impl Flows {
                 }
             }
         };
-        let ended = ended.map_err(|_| Error::internal("the call ended in a mistake of ours"))?;
-        Ok((worked(ended, kept.is_stopping(), self.options.code_of)?, has_heard))
+        let (ended, record) = ended.map_err(|_| Error::internal("the call ended in a mistake of ours"))?;
+        let worked = worked(ended, kept.is_stopping(), self.options.code_of)?;
+        let record = matches!(worked, Worked::Ended(_)).then_some(record);
+        Ok(Attempt { worked, record, has_heard })
     }
 
-    async fn end_work(&self, kept: &AgentJournal, ended: Ended) -> Result<Driven> {
+    /// The run ends, and leaves the record of what was asked.
+    async fn end_work(
+        &self,
+        kept: &AgentJournal,
+        ended: Ended,
+        record: Option<Unrecorded>,
+    ) -> Result<Driven> {
         let Ended { ending, told } = ended;
         kept.journal.finish(kept.now(), ending.clone(), told).await.map_err(lost)?;
+        match (record, self.gateway()) {
+            (Some(record), Some(gateway)) => gateway.record(record).await,
+            (_, None) => {}
+            (None, Some(_)) => self.record_unworked(&kept.journal.run, results::cancelled()).await,
+        }
         Ok(Driven::Ended(ending))
+    }
+
+    /// The same for a run that is not worked on here any more.
+    async fn give_up_work(&self, journal: &RunJournal, failure: Failure) -> Result<Driven> {
+        let error = results::error_of(&failure);
+        let driven = self.give_up(journal, failure).await?;
+        self.record_unworked(&journal.run, error).await;
+        Ok(driven)
+    }
+
+    /// Leaves the record of a run that ended while nobody worked on it.
+    pub(in super::super) async fn record_unworked(&self, run: &Run, error: Error) {
+        let Some(gateway) = self.gateway() else { return };
+        let given = self.given_of(run).await.unwrap_or_default();
+        let cx = context_as(run, Starter::read(&run.caller).acting());
+        let (cx, request) = inside(run, &cx, &given);
+        gateway.record_end(&cx, &request, error).await;
     }
 
     async fn given_of(&self, run: &Run) -> Result<Given> {
@@ -200,11 +240,17 @@ impl Flows {
                 Err(denied) => return Ok(Err(denied)),
             },
         };
-        let origin = Origin::read(&run.origin);
-        let cx = Context::new(run.tenant.clone(), Arc::new(caller), origin.by_door(), LONGEST);
-        let (trace, around) = (origin.trace(), origin.around.map(Arc::new));
-        Ok(Ok(Context { trace, around, is_by_flow: run.parent.is_some(), ..cx }))
+        Ok(Ok(context_as(run, caller)))
     }
+}
+
+/// The context of a run that this caller asked for: under the name of the request that did.
+fn context_as(run: &Run, caller: Caller) -> Context {
+    let origin = Origin::read(&run.origin);
+    let request = origin.request_id.as_deref().map_or_else(tool::new_id, Into::into);
+    let cx = Context::for_request(request, run.tenant.clone(), Arc::new(caller), origin.by_door(), LONGEST);
+    let (trace, around) = (origin.trace(), origin.around.map(Arc::new));
+    Context { trace, around, is_by_flow: run.parent.is_some(), ..cx }
 }
 
 /// The call of the agent: inside the run, and with its journal. An instance knows no addresses; its door is the journal's.
@@ -215,14 +261,18 @@ fn asked(
     given: &Given,
     journaled: Journaled,
 ) -> (Context, Request) {
+    let (inner, request) = inside(run, cx, given);
+    let (cancel, events) = (cancel.clone(), cx.events.clone());
+    (Context { cancel, events, shared: Some(Shared::new(Arc::new(journaled))), ..inner }, request)
+}
+
+/// The call of the agent as a part of the run: it is the request that was made.
+fn inside(run: &Run, cx: &Context, given: &Given) -> (Context, Request) {
+    let is_through = given.work.as_ref().is_some_and(|work| work.is_through_call_tool);
+    let via = is_through.then_some(gateway::CALL_TOOL);
     let secrets = given.inherited_secrets.iter().cloned().collect();
-    let step = Step { run: Some(run.id.clone()), secrets, is_let_in: true, ..Step::default() };
-    let cx = Context {
-        cancel: cancel.clone(),
-        events: cx.events.clone(),
-        shared: Some(Shared::new(Arc::new(journaled))),
-        ..cx.nested(step)
-    };
+    let step = Step { run: Some(run.id.clone()), secrets, is_let_in: true, via, ..Step::default() };
+    let cx = Context { request_id: cx.request_id.clone(), ..cx.nested(step) };
     let uri = RunKind::Agent.uri(run.agent().unwrap_or_default());
     (cx, Request::new(Target::Uri(uri), Arguments::from(given.inputs.clone())))
 }

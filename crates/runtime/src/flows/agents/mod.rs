@@ -11,7 +11,7 @@ mod talk;
 
 pub(super) use drive::KnownWork;
 pub(super) use nodes::{answer, target, value};
-pub(super) use results::result_of;
+pub(super) use results::{RunTold, cancelled, result_of};
 pub(super) use talk::Talk;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub(super) struct Work {
     /// Somebody waits for it, so that it ends with the process that works on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_waited_for: bool,
+    /// It was asked through `call_tool`, which its record says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_through_call_tool: bool,
     /// The caller's own program lets its model answer, as often as it comes back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     can_sample: bool,
@@ -45,6 +48,7 @@ impl Work {
             instance: cx.instance.clone(),
             conversation,
             is_waited_for: new.is_waited_for,
+            is_through_call_tool: cx.via.is_some(),
             can_sample: cx.client.as_deref().is_some_and(Client::samples_as_outcome),
             in_place: new.in_place.clone(),
         }

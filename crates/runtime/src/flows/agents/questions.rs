@@ -77,7 +77,10 @@ impl Flows {
     }
 
     /// Somebody has to say something before the run goes on.
-    pub(in super::super) async fn is_asking(&self, run: &store::runs::Run) -> Result<bool> {
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_asking(&self, run: &store::runs::Run) -> Result<bool> {
         if run.state != State::Waiting {
             return Ok(false);
         }

@@ -8,10 +8,13 @@ use super::super::service::parent_of;
 use super::super::start::{DEDUPE, MAX_DEPTH, json};
 use super::journal::to_record;
 use super::{KnownWork, Work};
-use flow::engine::Clock as _;
+use chrono::{DateTime, Utc};
+use flow::engine::{Clock as _, Fact, Record};
+use serde_json::Map;
 use std::sync::Arc;
-use store::runs::{Inserted, NewRun, Overflow, Refusal, Slots};
+use store::runs::{Inserted, NewRecord, NewRun, Overflow, Refusal, Slots};
 use tokio::sync::OwnedSemaphorePermit;
+use tool::journal::Note;
 use tool::{Around, Context, Error, NewWork, Result, RunId, RunKind};
 
 impl Flows {
@@ -104,9 +107,22 @@ impl Flows {
             slots: None,
             dedupe: key.map(|key| (own(key), DEDUPE)),
             conversation: None,
-            records: work.notes.iter().map(|note| to_row(&to_record(now, note.clone()))).collect(),
+            records: records_of(now, &work.notes),
         })
     }
+}
+
+/// What has happened already, from the beginning on.
+fn records_of(now: DateTime<Utc>, notes: &[Note]) -> Vec<NewRecord> {
+    let begun = Record {
+        at: now,
+        path: String::new(),
+        attempt: 1,
+        fact: Fact::Begun { inputs: Map::new(), vars: Map::new() },
+    };
+    let begun = (!notes.is_empty()).then_some(begun);
+    let records = begun.into_iter().chain(notes.iter().map(|note| to_record(now, note.clone())));
+    records.map(|record| to_row(&record)).collect()
 }
 
 /// Where a run finds room.

@@ -1,6 +1,6 @@
 //! The run of an agent as it goes on: what it does, what its model says, and at last the whole answer.
 
-use super::events::with_data;
+use super::events::{numbered, with_data};
 use crate::Shared;
 use crate::manage::call::result_of;
 use axum::response::sse::Event;
@@ -46,7 +46,7 @@ fn name_of(call: &Value) -> Option<String> {
 }
 
 /// The event of a record.
-pub(super) fn event(run: &Run, record: &Record, names: &mut Names) -> Event {
+pub(in crate::manage) fn event(run: &Run, record: &Record, names: &mut Names) -> Event {
     let Record { seq, record, .. } = record;
     let data: Value = serde_json::from_str(&record.data).unwrap_or_default();
     let of = json!({ "run": run.id, "agent": run.agent() });
@@ -80,7 +80,8 @@ pub(in crate::manage) fn told(
         }
         "succeeded" => {
             names.take(path, &data["value"]);
-            let text = data["value"]["text"].as_str().filter(|_| is_readable(&data["value"]));
+            let text = data["value"]["text"].as_str();
+            let text = text.filter(|_| is_readable(&data["value"]) && !is_inside_call(path));
             text.map_or_else(came, |text| ("text", json!({ "text": text })))
         }
         kind => ("progress", json!({ "kind": kind, "path": path })),
@@ -92,18 +93,53 @@ fn is_readable(value: &Value) -> bool {
     value["is_held_back"] == false && value["text"].as_str().is_some_and(|text| !text.is_empty())
 }
 
-/// The last event: the whole answer, as a call of the agent gives it.
-pub(super) async fn end(state: &Shared, run: &Run, seq: i64) -> Event {
+/// An answer of a model that has to be checked before anybody reads it, and is the last one if it passes.
+pub(in crate::manage) fn is_answer_held_back(value: &Value) -> bool {
+    value["is_held_back"] == true && value["calls"].as_array().is_some_and(Vec::is_empty)
+}
+
+/// The same for a record.
+pub(super) fn is_unchecked(record: &Record) -> bool {
+    let data: Value = serde_json::from_str(&record.record.data).unwrap_or_default();
+    record.record.kind == "succeeded" && is_answer_held_back(&data["value"])
+}
+
+/// An agent inside has said it, to the one that has called it.
+fn is_inside_call(path: &str) -> bool {
+    let around = path.rsplit_once('/').map(|(around, _)| around).unwrap_or_default();
+    around.split('/').any(|step| step.rsplit_once(']').is_some_and(|(_, call)| !call.is_empty()))
+}
+
+/// The last event: the whole answer, as a call of the agent gives it; and the text of one that has passed.
+pub(super) async fn end(state: &Shared, run: &Run, seq: i64) -> (Option<String>, Event) {
     let found = state.flows.find(&run.tenant, &run.id).await.ok().flatten();
     let result = found.and_then(|found| found.result).map(|result| result_of(result.map(Outcome::Done)));
+    let mut text = None;
     let told = match result {
-        Some(Ok(text)) => one_line(text),
+        Some(Ok(result)) => {
+            let answer: Value = serde_json::from_str(&result).unwrap_or_default();
+            text = answer["structuredContent"]["answer"]
+                .as_str()
+                .filter(|_| answer["isError"] != true)
+                .map(str::to_owned);
+            one_line(result)
+        }
         Some(Err(problem)) => {
             json!({ "isError": true, "state": run.state, "error": problem.told() }).to_string()
         }
         None => json!({ "state": run.state }).to_string(),
     };
-    Event::default().event("end").id(seq.to_string()).data(told)
+    (text, numbered(Event::default().event("end"), seq).data(told))
+}
+
+/// The last event of a stream that ends before its run: where that stands, as a call of the agent says it.
+pub(super) async fn so_far(state: &Shared, run: &Run, seq: i64) -> Event {
+    let agent = run.agent().unwrap_or_default();
+    let told = match tool::Runs::standing(&*state.flows, &run.tenant, &run.id).await {
+        Ok(standing) => one_line(standing.to_result(agent, &run.id)),
+        Err(_) => json!({ "state": run.state }).to_string(),
+    };
+    numbered(Event::default().event("end"), seq).data(told)
 }
 
 /// A step by its path, e.g. `support[2].0`: the agent, and which of its model calls it belongs to.

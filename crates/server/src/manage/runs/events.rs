@@ -50,15 +50,17 @@ pub(in crate::manage) async fn follow(
     if run.state.is_ended() && seen >= run.last_seq && last.is_some() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    follow_run(state, signed_in, run, seen).await
+    follow_run(state, signed_in, run, seen, None).await
 }
 
-/// The events of a run behind the record of that number.
+/// The events of a run behind the record of that number. With a patience they end when that does or the run asks somebody,
+/// with where it stands then.
 pub(in crate::manage) async fn follow_run(
     state: Shared,
     signed_in: SignedIn,
     run: Run,
     seen: i64,
+    patience: Option<Duration>,
 ) -> Result<Response> {
     let place = state.stream_place()?;
     let data = state.store.runs().data(&run.tenant, &run.id).await?;
@@ -75,6 +77,8 @@ pub(in crate::manage) async fn follow_run(
         mask,
         names,
         began: Instant::now(),
+        patience,
+        unchecked: None,
         waiting: VecDeque::new(),
         is_over: false,
         _place: place,
@@ -94,6 +98,9 @@ struct Follower {
     mask: SecretValues,
     names: Names,
     began: Instant,
+    patience: Option<Duration>,
+    /// What a model has said, and nobody has checked yet.
+    unchecked: Option<Record>,
     waiting: VecDeque<Event>,
     is_over: bool,
     _place: OwnedSemaphorePermit,
@@ -113,6 +120,11 @@ impl Follower {
             let time = self.state.options.store_timeout;
             let (run, records) = tokio::time::timeout(time, self.look()).await.ok()?.ok()?;
             tokio::time::timeout(time, self.take(&run, records)).await.ok()?;
+            if self.waiting.is_empty() && !self.is_over && self.is_out_of_patience(&run).await {
+                let end = agent_events::so_far(&self.state, &run, self.seen).await;
+                self.waiting.push_back(end);
+                self.is_over = true;
+            }
             if self.waiting.is_empty() && !self.is_over {
                 self.state.stopping.run_until_cancelled(tokio::time::sleep(LOOK)).await?;
             }
@@ -127,24 +139,48 @@ impl Follower {
         Ok((run, records))
     }
 
+    async fn is_out_of_patience(&self, run: &Run) -> bool {
+        let Some(patience) = self.patience else { return false };
+        self.began.elapsed() >= patience || self.state.flows.is_asking(run).await.unwrap_or(false)
+    }
+
     async fn take(&mut self, run: &Run, records: Vec<Record>) {
         let is_last_page = records.len() < PAGE as usize;
         for record in records {
             self.seen = record.seq;
             // A run that was tried again has more than one end; a full page may be the last one, too.
             self.is_over = record.record.kind == "ended" && (is_last_page || record.seq >= run.last_seq);
-            let told = match run.agent() {
-                Some(_) if self.is_over => agent_events::end(&self.state, run, record.seq).await,
-                Some(_) => agent_events::event(run, &record, &mut self.names),
-                None => event(&record, &self.mask),
-            };
-            self.waiting.push_back(told);
+            match run.agent() {
+                Some(_) => self.take_of_agent(run, record).await,
+                None => self.waiting.push_back(event(&record, &self.mask)),
+            }
         }
         // One that was cancelled before it began has nothing to say itself.
         if !self.is_over && run.state.is_ended() && self.seen >= run.last_seq {
-            let event = Event::default().event("end").id(self.seen.to_string());
+            let event = numbered(Event::default().event("end"), self.seen);
             self.waiting.push_back(with_data(event, &json!({ "state": run.state })));
             self.is_over = true;
+        }
+    }
+
+    /// What a model has said is held back until it is known what becomes of it.
+    async fn take_of_agent(&mut self, run: &Run, record: Record) {
+        let unchecked = self.unchecked.take();
+        if self.is_over {
+            let (text, end) = agent_events::end(&self.state, run, record.seq).await;
+            let checked = unchecked.zip(text).map(|(unchecked, text)| {
+                with_data(numbered(Event::default().event("text"), unchecked.seq), &json!({ "text": text }))
+            });
+            self.waiting.extend(checked);
+            self.waiting.push_back(end);
+            return;
+        }
+        if let Some(unchecked) = unchecked {
+            self.waiting.push_back(agent_events::event(run, &unchecked, &mut self.names));
+        }
+        match agent_events::is_unchecked(&record) {
+            true => self.unchecked = Some(record),
+            false => self.waiting.push_back(agent_events::event(run, &record, &mut self.names)),
         }
     }
 }
@@ -170,6 +206,11 @@ fn event(record: &Record, mask: &SecretValues) -> Event {
         (_, data) => told["data"] = data,
     }
     with_data(Event::default().event(name).id(seq.to_string()), &told)
+}
+
+/// The event under a number that those who come back tell; nothing has one before the first record.
+pub(super) fn numbered(event: Event, seq: i64) -> Event {
+    if seq > 0 { event.id(seq.to_string()) } else { event }
 }
 
 /// JSON has no line ends of its own, so an event is one line.

@@ -2,7 +2,10 @@
 
 use crate::Shared;
 use crate::auth::SignedIn;
+use gateway::Route;
 use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 use tool::uses::Right;
 use tool::{Caller, Context, Door, Error, ErrorKind, Kind, Pattern, Problem, Scope, Uri, Use};
@@ -21,7 +24,43 @@ pub(super) fn warnings(state: &Shared, signed_in: &SignedIn, scheme: &str, setti
         let is_missing = error.is_some_and(|error| error.kind() != ErrorKind::Denied);
         is_missing.then(|| format!("{}: nothing fits '{}' now", used.path, used.what))
     });
-    missing.collect()
+    missing.chain(doubles(&state.gateway.list(&looking(signed_in)), &kind.uses(settings))).collect()
+}
+
+/// Names that a tool behind a pattern would share with another one: it is left out.
+fn doubles(listed: &[Arc<Route>], uses: &[Use]) -> Vec<String> {
+    let named = uses.iter().filter(|used| used.naming.is_some());
+    let (patterns, single): (Vec<_>, Vec<_>) = named.partition(|used| used.what.0.contains('*'));
+    let (mut known, mut names, mut doubles) = (HashSet::new(), HashSet::new(), Vec::new());
+    let name = |used: &Use, route: &Route| used.naming.as_ref().map(|naming| naming.name(&route.name));
+    for used in single {
+        let Ok(uri) = used.what.0.parse::<Uri>() else { continue };
+        let address = uri.with_options(Default::default()).to_string();
+        let route = listed.iter().find(|route| route.address == address);
+        names.extend(route.and_then(|route| name(used, route)));
+        known.insert(address);
+    }
+    for used in patterns {
+        let fitting = listed.iter().filter(|route| used.what.matches(&route.address));
+        for route in fitting {
+            let Some(name) = name(used, route).filter(|_| known.insert(route.address.clone())) else {
+                continue;
+            };
+            if !names.insert(name.clone()) {
+                let (path, address) = (&used.path, &route.address);
+                doubles.push(format!(
+                    "{path}: two tools would be called '{name}', and {address} is left out; name it in 'as'"
+                ));
+            }
+        }
+    }
+    doubles
+}
+
+/// Whoever saves looks at what there is.
+fn looking(signed_in: &SignedIn) -> Context {
+    let (tenant, caller) = (signed_in.tenant.clone(), signed_in.caller.clone());
+    Context::new(tenant, caller, Door::Rest, Duration::from_secs(1))
 }
 
 /// Everything that the settings lead to, and why it cannot be called by whoever saves them.
@@ -35,8 +74,7 @@ fn looked_up(
     if uses.is_empty() {
         return Vec::new();
     }
-    let (tenant, caller) = (signed_in.tenant.clone(), signed_in.caller.clone());
-    let cx = Context::new(tenant, caller, Door::Rest, Duration::from_secs(1));
+    let cx = looking(signed_in);
     let listed: Vec<String> = state.gateway.list(&cx).iter().map(|route| route.address.clone()).collect();
     let look = |used: Use| {
         let error = match (used.what.0.contains('*'), used.what.0.parse::<Uri>()) {
@@ -59,7 +97,7 @@ fn may_give(caller: &Caller, what: &Pattern) -> bool {
 }
 
 fn problem(signed_in: &SignedIn, used: &Use, error: Option<&Error>) -> Option<Problem> {
-    let Use { path, what, right, must_exist } = used;
+    let Use { path, what, right, must_exist, naming: _ } = used;
     let is_denied = error.is_some_and(|error| error.kind() == ErrorKind::Denied);
     if *right == Right::Saver && (is_denied || !may_give(&signed_in.caller, what)) {
         let name = &signed_in.caller.name;

@@ -2,7 +2,7 @@
 
 use super::{
     POLL_INTERVAL_MS, TaskRequest, answer_of, begun, elicitation, is_for_person, note_questions, refused,
-    working,
+    was_cancelled, working,
 };
 use crate::mcp::Answered;
 use crate::mcp::client::Capabilities;
@@ -16,7 +16,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::Duration;
-use tool::{Ability, Context, ErrorKind, Outcome, Output, Question, RunAnswer, RunId, RunKind, RunQuestion};
+use tool::{Ability, Context, Outcome, Output, Question, RunAnswer, RunId, RunKind, RunQuestion};
 
 /// Where everything about a task says of which.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -135,9 +135,9 @@ fn with_terms(mut task: Value) -> Value {
 /// A task whose call failed has failed, whether its result says so or it has none.
 fn status(result: &tool::Result<Output>) -> &'static str {
     match result {
+        _ if was_cancelled(result) => "cancelled",
         Ok(output) if output.is_error() => "failed",
         Ok(_) => "completed",
-        Err(error) if error.kind() == ErrorKind::Cancelled => "cancelled",
         Err(_) => "failed",
     }
 }

@@ -1,6 +1,9 @@
 //! Tasks of 2026-07-28: the extension `io.modelcontextprotocol/tasks`, which a client declares with each request.
 
-use super::{POLL_INTERVAL_MS, TaskRequest, answer_of, begun, elicitation, note_questions, refused, working};
+use super::{
+    POLL_INTERVAL_MS, TaskRequest, answer_of, begun, elicitation, note_questions, refused, was_cancelled,
+    working,
+};
 use crate::mcp::Answered;
 use crate::mcp::client::Capabilities;
 use crate::mcp::door::Door;
@@ -8,7 +11,7 @@ use crate::mcp::outcome;
 use mcp::error::{Failure, failure_of_call};
 use mcp::{RpcError, Version};
 use serde_json::{Map, Value, json};
-use tool::{Context, ErrorKind, RunId, RunQuestion};
+use tool::{Context, RunId, RunQuestion};
 
 pub(in crate::mcp) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const VERSION: Version = Version::V2026_07_28;
@@ -55,7 +58,7 @@ impl Door {
                     task["inputRequests"] = own.into_iter().map(elicited).collect::<Map<_, _>>().into();
                 }
             }
-            Some(Err(error)) if error.kind() == ErrorKind::Cancelled => task["status"] = "cancelled".into(),
+            Some(result) if was_cancelled(&result) => task["status"] = "cancelled".into(),
             Some(Err(error)) => match failure_of_call(&error, VERSION) {
                 Failure::Error(error) => {
                     task["status"] = "failed".into();

@@ -16,7 +16,7 @@ use mcp::modern::Cache;
 use mcp::{Era, Message, RpcError, Version};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tool::{Ability, Context, ErrorKind, RunAnswer, RunId, RunQuestion};
+use tool::{Ability, Context, ErrorKind, Output, RunAnswer, RunId, RunQuestion};
 
 /// How often clients are to ask, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 1000;
@@ -144,4 +144,13 @@ fn refused(id: &RunId, error: &tool::Error, version: Version) -> RpcError {
             Failure::Result(text) => RpcError::new(-32603, text),
         },
     }
+}
+
+/// Somebody has had the run end.
+fn was_cancelled(result: &tool::Result<Output>) -> bool {
+    let error = match result {
+        Ok(output) => output.failure(),
+        Err(error) => Some(error),
+    };
+    error.is_some_and(|error| error.kind() == ErrorKind::Cancelled)
 }
