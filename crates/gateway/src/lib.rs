@@ -199,7 +199,6 @@ impl Gateway {
     /// Calls one tool, perhaps through another, which the record tells.
     async fn call_one(&self, cx: &Context, request: Request, via: Option<&'static str>) -> Result<Outcome> {
         let (result, record) = self.call_unrecorded(cx, request, via).await;
-        // What goes on leaves the one record of the ask itself, when it ends.
         if !record.is_left_to_run() {
             self.count(&record, Tally::of(&record, &result));
             self.audit.write(record.end(&result)).await; // refusals and failures too
