@@ -134,7 +134,7 @@ pub(crate) async fn remove(
     Query(query): Query<DataQuery>,
     body: Bytes,
 ) -> Result<Answer<TableView>> {
-    if !matches!(body.trim_ascii(), b"" | b"{}") {
+    if !matches!(body.trim_ascii(), b"" | b"{}" | b"null") {
         let message = "this request has no body: it removes all that is at json_path; name each part that is to go by its own json_path";
         return Err(Problem::invalid_field("body", message));
     }
