@@ -19,7 +19,9 @@ use super::message::Form;
 use super::protos::compile;
 use super::schema::Schema;
 use crate::shared::grpc::test_server as server;
+use prost_reflect::DescriptorPool;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 const EVERYTHING: &str = include_str!("../../../tests/it/svc/grpc/everything.proto");
 const LOYALTY: &str = include_str!("../../../tests/it/svc/grpc/loyalty.proto");
@@ -34,5 +36,7 @@ fn loyalty() -> Schema {
 }
 
 fn form(message: &str, emit_defaults: bool) -> Form {
-    Form::new(loyalty().pool.get_message_by_name(message).unwrap(), emit_defaults)
+    // Read once: tests ask for the same ones thousands of times.
+    static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| loyalty().pool);
+    Form::new(POOL.get_message_by_name(message).unwrap(), emit_defaults)
 }
