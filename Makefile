@@ -31,7 +31,7 @@ test: nextest        ## Every test, with real servers and a browser that it inst
 	$(if $(WITHOUT_BROWSER),@echo "WITHOUT_BROWSER is set: the console is not tested in a browser",$(BROWSE))
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
-	scripts/servers run tansu rocketmq rnacos -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
+	scripts/servers run tansu rocketmq rnacos -- $(NEXTEST) $(FULL) --profile brokers
 
 test-kills: nextest   ## Processes that die at 200 random moments, on each database; SEED=… repeats a run
 	MCP_TEST_KILLS=$${KILLS:-200} MCP_TEST_SEED=$${SEED:-} scripts/postgres run $(CARGO) nextest run -p app $(FULL) --test flows --profile kills
