@@ -84,8 +84,24 @@ fn scope(event: &Value) -> Map<String, Value> {
 fn key(value: Option<Result<Value, Trouble>>) -> Result<Option<String>, Failure> {
     Ok(match value.transpose().map_err(expression_failure)? {
         None | Some(Value::Null) => None,
-        Some(value) => Some(value.to_string()),
+        Some(value) => Some(same(value).to_string()),
     })
+}
+
+/// The value with its numbers in one spelling: 1.0 is 1, as expressions compare them.
+fn same(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64().filter(|_| !number.is_i64() && !number.is_u64()) {
+            // Beyond this they are no longer told apart.
+            Some(fraction) if fraction.fract() == 0.0 && fraction.abs() < 9e15 => {
+                Value::from(fraction as i64)
+            }
+            _ => number.into(),
+        },
+        Value::Array(items) => items.into_iter().map(same).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, field)| (name, same(field))).collect(),
+        other => other,
+    }
 }
 
 /// Fields go by name, and an input `message`, `body` or `change` gets the whole, also where that has a field of the name.

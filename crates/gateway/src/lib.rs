@@ -23,7 +23,7 @@ mod tool_search;
 pub mod tools;
 mod triggers;
 
-pub use catalog::{Catalog, InstanceDefinition, ListKind, Route};
+pub use catalog::{Catalog, InstanceDefinition, ListKind, Route, naming::SEPARATOR as SERVICE_SEPARATOR};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};

@@ -1,6 +1,6 @@
 //! What 2026-07-28 wants of every request and every answer, seen from the server.
 
-use crate::{RpcError, Version, envelope};
+use crate::{Era, RpcError, Version, envelope};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -89,10 +89,13 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The refusal of a version we do not speak.
+/// The refusal of a version we do not speak, or not without a handshake.
 #[must_use]
 pub fn unsupported_version(requested: &str) -> RpcError {
-    let supported: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
+    // Whoever asks for one that begins with `initialize` is told those that do not.
+    let is_known = Version::ALL.iter().any(|version| version.as_str() == requested);
+    let helps = |version: &&Version| !is_known || version.era() == Era::Modern;
+    let supported: Vec<_> = Version::ALL.iter().rev().filter(helps).map(|version| version.as_str()).collect();
     let requested: String = requested.chars().take(100).collect();
     let message = format!("MCP version '{requested}' is not supported");
     RpcError {

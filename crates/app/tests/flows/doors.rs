@@ -90,7 +90,18 @@ async fn what_is_not_on_an_allow_list_is_not_there(backend: Backend) {
     let polled = caller.call_name("flow_run", json!({ "run_id": own })).await.is(200);
     assert_eq!(polled.body["structuredContent"]["run_id"], *own, "{}", polled.text);
     let other = start(&app, "asks", json!({})).await;
-    assert!(caller.call_name("flow_run", json!({ "run_id": other })).await.status >= 400);
+    let polled = caller.call_name("flow_run", json!({ "run_id": other })).await.is(200);
+    let nobodys =
+        caller.call_name("flow_run", json!({ "run_id": "01a1f585-7c3d-74a3-b050-000000000000" })).await;
+    for answer in [polled, nobodys.is(200)] {
+        let (is_error, code) = (&answer.body["isError"], &answer.body["error"]["code"]);
+        assert_eq!(
+            (is_error, code),
+            (&json!(true), &json!("NOT_FOUND")),
+            "the tool is there: {}",
+            answer.text
+        );
+    }
     let taken = json!({ "id": "flow_run", "source": ASKS });
     app.post("flows", taken).await.is_problem(422, "VALIDATION_FAILED");
 }

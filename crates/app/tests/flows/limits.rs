@@ -15,6 +15,7 @@ on_both_databases! {
     a_full_queue_refuses_starts_of_its_tenant_alone
     nothing_of_a_run_crosses_tenants
     a_secret_input_is_shown_nowhere
+    all_of_a_secret_input_is_masked
     what_is_cut_out_of_a_secret_is_shown_nowhere
 }
 
@@ -210,6 +211,22 @@ async fn nothing_of_a_run_crosses_tenants(backend: Backend) {
     let told = acme.post("flows/asks/runs", json!({ "inputs": { "tenantId": "other" } })).await;
     told.is_problem(403, "FORBIDDEN");
     caller.post(&format!("runs/{own}/cancel"), json!({})).await.is(200);
+}
+
+/// FL-32: a secret input is masked whatever it is, and nothing else because a part of it is short.
+async fn all_of_a_secret_input_is_masked(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = "
+inputs: {on: {type: boolean, secret: true}, list: {type: array, secret: true}, cred: {type: object, secret: true}, plain: string}
+nodes: {a: {with: {status: ok, user: bob, note: hello us all, same: '${[on, list, cred] == null}'}}}
+";
+    publish(&app, app.database(), "secrets", text).await;
+    let given = json!({ "on": true, "list": [true, null, { "k": false }], "cred": { "flag": true, "country": "us" }, "plain": "yes" });
+    let id = start(&app, "secrets", given).await;
+    let view = until(&app, &id, &["succeeded"]).await;
+    assert_eq!(view["inputs"], json!({ "on": "***", "list": "***", "cred": "***", "plain": "yes" }));
+    let output = json!({ "status": "ok", "user": "bob", "note": "hello us all", "same": false });
+    assert_eq!(view["output"], output, "names and words that have two letters in common");
 }
 
 /// FL-32: what a flow calls secret is sealed in the database and masked at every door.

@@ -18,7 +18,7 @@ on_both_databases! {
 const SHIP: &str = "
 inputs: {id: string}
 nodes:
-  ok: {approval: {title: 'Ship ${id}?', fields: {reason: string}}, next: send}
+  ok: {approval: {title: 'Ship ${id}?', fields: {reason: string, note: string?, at: time?}}, next: send}
   send: {with: \"id + ': ' + ok.data.reason\"}
 ";
 
@@ -72,6 +72,9 @@ async fn a_client_that_speaks_of_tasks_follows_and_answers_a_run(backend: Backen
         (&question["method"], &question["params"]["message"]),
         (&json!("elicitation/create"), &json!("Ship 7?"))
     );
+    let string = json!({ "type": "string" });
+    let form = json!({ "type": "object", "properties": { "reason": string, "note": string, "at": string }, "required": ["reason"] });
+    assert_eq!(question["params"]["requestedSchema"], form, "plain fields, as forms have them");
     // Whoever may not decide is not asked, and whoever may not see the run learns nothing.
     let caller = app.with_key(json!({ "name": "c", "role": "caller" })).await;
     let own = ask_modern(&caller, "tools/call", &tasks, call.clone()).await["result"]["taskId"].clone();

@@ -111,6 +111,8 @@ fn every_answer_and_every_refusal_has_a_schema_of_its_own_name() {
                     Some(name) => document.pointer(name.trim_start_matches('#')).unwrap(),
                     None => response,
                 };
+                let says_something = response["description"].as_str().is_some_and(|said| !said.is_empty());
+                assert!(says_something, "{method} {path} {status} says nothing");
                 for (kind, content) in response["content"].as_object().into_iter().flatten() {
                     let is_file =
                         !kind.contains("json") || path.ends_with("/export") || kind.contains("ndjson");

@@ -197,11 +197,13 @@ async fn shows_the_request_the_answer_and_the_result_of_a_trial(backend: Backend
     let mut draft = json!({ "name": "t", "type": "http", "status": "testing", "config": { "HTTP": {
         "endpoint": format!("{}/things/{{id}}", upstream.url()), "method": "PUT",
         "headers": { "X-Api-Key": "hunter2", "X-Plain": "yes" },
-        "parameters": [{ "name": "id", "required": true, "position": "path" }, { "name": "n", "parameter_type": "Integer" }],
+        "parameters": [{ "name": "id", "required": true, "position": "path" }, { "name": "n", "parameter_type": "Integer" },
+            { "name": "password" }],
         "response_template": "{{ .method }} {{ .path }}"
     } } });
     let path = format!("tools/{}/test", app.post("tools", draft.clone()).await.is(201).string("id"));
-    let reply = app.post(&path, json!({ "arguments": { "id": "a b", "n": 7 } })).await.is(200);
+    let reply =
+        app.post(&path, json!({ "arguments": { "id": "a b", "n": 7, "password": "hunter2" } })).await.is(200);
     let request = &reply.body["request"];
     assert_eq!(
         (&request["method"], &request["url"]),
@@ -211,7 +213,7 @@ async fn shows_the_request_the_answer_and_the_result_of_a_trial(backend: Backend
         (&request["headers"]["x-api-key"], &request["headers"]["x-plain"]),
         (&json!("***"), &json!("yes"))
     );
-    assert_eq!(request["body"], "{\"n\":7}");
+    assert_eq!(request["body"], r#"{"n":7,"password":"***"}"#);
     assert_eq!(
         (&reply.body["raw"]["status"], &reply.body["raw"]["body"]["method"]),
         (&json!(200), &json!("PUT"))
@@ -252,6 +254,14 @@ async fn lets_callers_manage_their_own_tools_only(backend: Backend) {
     // A caller cannot stand in for a service's tool, nor get around an allow-list.
     ada.post("tools", tool("crm__ping", &url)).await.is_problem(409, "CONFLICT");
     ada.patch(&path, json!({ "name": "crm__ping" })).await.is_problem(409, "CONFLICT");
+    // Nor for one that is switched off, or not there yet.
+    app.post("services/api/crm/disable", json!({})).await.is(200);
+    for name in ["crm__ping", "later__pay"] {
+        ada.post("tools", tool(name, &url)).await.is_problem(403, "FORBIDDEN");
+        ada.patch(&path, json!({ "name": name })).await.is_problem(403, "FORBIDDEN");
+    }
+    manager.post("tools", tool("later__pay", &url)).await.is(201);
+    app.post("services/api/crm/enable", json!({})).await.is(200);
     let listed = app.with_key(json!({ "name": "l", "role": "caller", "allow": ["find_*"] })).await;
     let around = json!({ "name": "find_ping", "type": "uri", "uri": "api://crm/ping" });
     listed.post("tools", around).await.is_problem(403, "FORBIDDEN");

@@ -27,6 +27,12 @@ impl Walk<'_> {
             let names: Vec<_> = flow.inputs.iter().map(|input| input.name.as_str()).collect();
             self.only_of(&Data::Formula(input.clone()), &names);
         }
+        for input in &flow.inputs {
+            if let Some(message) = flow.misfit_of_default(input) {
+                let (path, at) = (input.origin.path(), input.origin.start());
+                self.problems.add(Problem::error(Code::TypeMismatch, path, at, message));
+            }
+        }
         for (key, data) in &flow.vars {
             self.only_of(data, &known);
             self.declare(&key.name, &mut known, &format!("vars.{}", key.name), key.at);

@@ -57,20 +57,22 @@ fn unreachable(block: &Block) -> Vec<usize> {
     for &node in graph.order() {
         if is_reached[node] || graph.handler() == Some(node) {
             is_reached[node] = true;
-            let edges = graph.edges(node).iter().filter(|edge| goes_on(&block.nodes[node].action, edge.port));
+            let edges = graph.edges(node).iter().filter(|edge| goes_on(&block.nodes[node], edge.port));
             edges.for_each(|edge| is_reached[edge.to] = true);
         }
     }
     (0..graph.len()).filter(|node| !is_reached[*node]).collect()
 }
 
-/// A node of that kind may take such an edge.
-fn goes_on(action: &Action, port: Port) -> bool {
-    match action {
-        Action::Return(_) => false,
-        Action::Throw { .. } => port == Port::Fail,
-        _ => true,
-    }
+/// A node may take such an edge; one with `only` may do nothing, and go on.
+fn goes_on(node: &Node, port: Port) -> bool {
+    let is_passed = node.only.is_some() && port == Port::Next;
+    is_passed
+        || match node.action {
+            Action::Return(_) => false,
+            Action::Throw { .. } => port == Port::Fail,
+            _ => true,
+        }
 }
 
 /// Pairs of nodes that write the same var with no edges from one to the other.

@@ -3,7 +3,7 @@
 use super::assignments::Lone;
 use super::block::{Blocks, targets};
 use super::data::{Data, Field, Formula};
-use super::model::{Action, Node};
+use super::model::{Action, Call, Node, Target};
 use super::words::{COMMON, KINDS, Kind, part};
 use super::{branches, call, duration, guard, retry, waits};
 use crate::cursor::Cursor;
@@ -11,6 +11,7 @@ use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::settle::{Join, Port};
 use crate::source::{Content, Place};
+use std::time::Duration;
 
 /// What a node asks of its block.
 #[derive(Debug, Default)]
@@ -53,6 +54,7 @@ fn read_common(
     read_edges(cursor, matches!(action, Some(Action::Block { .. })), &mut wanted, problems);
     let words = [("at_least_once", false), ("at_most_once", true)];
     let delivery = cursor.field("delivery").and_then(|field| field.choice(&words, problems));
+    let timeout = cursor.field("timeout").and_then(|field| duration::read(&field, problems));
     let node = Node {
         id: id.to_owned(),
         path: cursor.path.clone(),
@@ -62,11 +64,17 @@ fn read_common(
         with: cursor.field("with").map(|field| Data::read_assigned(&field, Lone::Value, problems)),
         has_fail: cursor.field("fail").is_some(),
         retry: cursor.field("retry").and_then(|field| retry::read(&field, problems)).unwrap_or_default(),
-        timeout: cursor.field("timeout").and_then(|field| duration::read(&field, problems)),
+        timeout: timeout.into_iter().chain(action.as_ref().and_then(time_of_flow)).min(),
         is_at_most_once: delivery.unwrap_or_default(),
         action: action.unwrap_or(Action::Map),
     };
     (node, wanted)
+}
+
+/// The `timeout` in the address of a flow: its node waits for a run, and no call is there to end.
+fn time_of_flow(action: &Action) -> Option<Duration> {
+    let Action::Call(Call { target: Target(Ok(uri)), .. }) = action else { return None };
+    uri.options().timeout.filter(|_| uri.scheme() == tool::runs::SCHEME)
 }
 
 fn read_action(

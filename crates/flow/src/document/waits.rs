@@ -19,6 +19,11 @@ pub(super) fn read_wait(field: &Cursor<'_>, problems: &mut Problems) -> Option<W
     }
     field.expect_fields(&part("wait"), problems);
     if let Some(until) = field.field("until") {
+        if let Some(other) = ["signal", "key"].into_iter().find_map(|name| field.field(name)) {
+            let message =
+                "a wait has 'until' or 'signal': how long it waits for a signal is the node's 'timeout'";
+            problems.add(other.error(Code::Syntax, message));
+        }
         return Formula::read(&until, problems).map(Wait::Until);
     }
     let Some(signal) = field.field("signal") else {

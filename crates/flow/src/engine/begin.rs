@@ -3,7 +3,7 @@
 use super::frame::{FrameId, Spot, State};
 use super::record::{Ending, Fact, Failure, Waiting};
 use super::scope::Names;
-use super::{Machine, ROOT, expression_failure};
+use super::{Machine, ROOT, expression_failure, formats};
 use crate::document::{Action, Data, Formula, Node, Wait, weight};
 use crate::limits;
 use crate::settle::{Exit, Join, Standing, settle};
@@ -206,10 +206,10 @@ impl Machine {
     }
 }
 
-/// A time as a text or as milliseconds.
+/// A time as a text, as values of the types `datetime` and `date` are, or as milliseconds.
 fn instant(value: &Value) -> Result<DateTime<Utc>, Failure> {
     let instant = match value {
-        Value::String(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
+        Value::String(text) => formats::instant(text),
         Value::Number(number) => number.as_i64().and_then(DateTime::from_timestamp_millis),
         _ => None,
     };

@@ -126,6 +126,8 @@ impl Machine {
             RetryOn::Any => true,
             RetryOn::Codes(codes) => codes.contains(&failure.code),
         };
+        // A flow inside names a node of its own.
+        failure.node = None;
         let until = self.now + retry.pause(attempt);
         let has_time = self.deadline(spot).is_none_or(|deadline| until < deadline);
         failure.attempts = Some(attempt);

@@ -1,16 +1,32 @@
 //! What values of the types `datetime` and `time` look like: as the functions of expressions read and write them.
 
-use chrono::{DateTime, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use tool::schema::Format;
 
 /// Formats that mean more here than in JSON Schema, where both have a zone.
 pub(super) const FORMATS: [Format; 2] = [("date-time", is_date_time), ("time", is_time)];
 
-/// RFC 3339, or the same without a zone, which is UTC: as expressions read it.
 fn is_date_time(text: &str) -> bool {
-    let without_zone = |pattern: &&str| NaiveDateTime::parse_from_str(text, pattern).is_ok();
-    DateTime::parse_from_rfc3339(text).is_ok()
-        || ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"].iter().any(without_zone)
+    date_time(text).is_some()
+}
+
+/// RFC 3339, or the same without a zone, which is UTC: as expressions read it.
+fn date_time(text: &str) -> Option<DateTime<Utc>> {
+    let without_zone = |pattern: &str| NaiveDateTime::parse_from_str(text, pattern).ok();
+    let with_zone = DateTime::parse_from_rfc3339(text).ok().map(|time| time.to_utc());
+    with_zone.or_else(|| {
+        ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
+            .into_iter()
+            .find_map(without_zone)
+            .map(|time| time.and_utc())
+    })
+}
+
+/// When that is; a day begins at midnight.
+pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
+    let day =
+        || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc());
+    date_time(text).or_else(day)
 }
 
 /// `10:30` or `10:30:00.5`, with or without a zone.

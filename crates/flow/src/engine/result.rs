@@ -5,7 +5,8 @@ use super::record::{Ending, Failure};
 use super::{Machine, ROOT};
 use crate::document::{Declared, Flow, object};
 use crate::limits;
-use expression::Setting;
+use chrono::Utc;
+use expression::{Limits, Setting};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tool::schema::Schema;
@@ -32,6 +33,26 @@ impl Flow {
     #[must_use]
     pub fn input_schema(&self) -> Value {
         self.with_types(object(&self.inputs))
+    }
+
+    /// Whether an input of that name is secret.
+    #[must_use]
+    pub fn has_secret(&self, name: &str) -> bool {
+        self.inputs.iter().any(|input| input.is_secret && input.name == name)
+    }
+
+    /// What is wrong with the default of an input that speaks of no other, by its own type.
+    pub(crate) fn misfit_of_default(&self, input: &Declared) -> Option<String> {
+        let default = input.default.as_ref()?;
+        let setting = Setting {
+            now: Utc::now(),
+            limits: Limits { built_bytes: limits::VALUE_BYTES, ..Limits::default() },
+        };
+        // One that cannot be computed now is told when the run begins.
+        let value = default.evaluate(&Map::new(), &setting).ok()?;
+        let alone = Value::Object(Map::from_iter([(input.name.clone(), value)]));
+        let schema = self.with_types(object(std::slice::from_ref(input)));
+        check(&schema, &alone, "default").err().map(|failure| failure.message)
     }
 
     /// The JSON Schema of what a run gives, if the flow declares it.

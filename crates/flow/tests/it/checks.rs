@@ -352,3 +352,48 @@ fn a_code_in_small_letters_is_likely_a_word_that_is_misspelled() {
         assert!(found.is_valid());
     }
 }
+
+/// FL-8: an end that may be passed by goes on.
+#[test]
+fn an_end_with_a_condition_goes_on() {
+    for end in ["throw: {code: NEG, message: no}", "return: 1"] {
+        let found = |only: &str| {
+            let text =
+                format!("inputs: {{n: int}}\nnodes: {{a: {{{only}{end}, next: b}}, b: {{with: '${{n}}'}}}}");
+            codes(&check(&text).problems).into_iter().map(|(code, ..)| code).collect::<Vec<_>>()
+        };
+        assert_eq!(found("only: n < 0, "), [], "{end}");
+        assert_eq!(found(""), [Code::Unreachable], "{end}");
+    }
+}
+
+/// FL-18: a wait is for one thing; the other would be forgotten.
+#[test]
+fn a_wait_is_for_a_time_or_for_a_signal() {
+    for (wait, count) in [("signal: x", 1), ("key: '1'", 1), ("", 0)] {
+        let found = check(&format!("nodes: {{w: {{wait: {{until: now(), {wait}}}}}}}"));
+        assert_eq!(found.problems.len(), count, "{wait}: {}", all(&found));
+    }
+}
+
+/// FL-18: a default is of its input's type, or every start without the input would be refused.
+#[test]
+fn a_default_is_of_its_type() {
+    let found = |input: &str| {
+        let text = format!("inputs: {{a: {input}}}\nnodes: {{b: {{with: '${{a}}'}}}}");
+        check(&text).problems.iter().map(|problem| problem.code).collect::<Vec<_>>()
+    };
+    for wrong in [
+        "{type: integer, default: x}",
+        "{type: integer, maximum: 5, default: 50}",
+        "\"int = 'x'\"",
+        "date = 'no'",
+    ] {
+        assert_eq!(found(wrong), [Code::TypeMismatch], "{wrong}");
+    }
+    for right in
+        ["{type: integer, default: 5}", "int = 1 + 1", "date = date()", "string = 'x'", "int? = null"]
+    {
+        assert_eq!(found(right), [], "{right}");
+    }
+}

@@ -1,9 +1,10 @@
 //! Triggers: what documents say of them, and what events become.
 
 use super::{codes, flow, problems};
-use expression::Setting;
+use chrono::Utc;
+use expression::{Limits, Setting};
 use flow::{CatchUp, Code, Overlap, Source, WebhookAuth};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 #[test]
 fn every_type_is_read() {
@@ -86,4 +87,19 @@ triggers:
     assert_eq!(mapped.dedupe_key(&event, &setting), Ok(Some("7".to_owned())));
     assert_eq!(wrong.inputs(&flow, &event, &setting).unwrap_err().code, "EXPRESSION");
     assert_eq!(mapped.inputs(&flow, &json!({}), &setting).unwrap_err().code, "EXPRESSION");
+}
+
+/// FL-24: values that expressions find equal share the limit.
+#[test]
+fn equal_values_are_one_key_of_concurrency() {
+    let flow = flow("inputs: {k: any}\nconcurrency: {limit: 1, key: '${k}'}\nnodes: {a: {with: '${k}'}}");
+    let setting = Setting { now: Utc::now(), limits: Limits::default() };
+    let key = |value: Value| {
+        let inputs = Map::from_iter([("k".to_owned(), value)]);
+        flow.concurrency_key(&inputs, &setting).unwrap()
+    };
+    assert_eq!(key(json!(1)), key(json!(1.0)));
+    assert_eq!(key(json!({ "a": [2] })), key(json!({ "a": [2.0] })));
+    assert_ne!(key(json!(1)), key(json!(1.5)));
+    assert_ne!(key(json!(1)), key(json!("1")));
 }

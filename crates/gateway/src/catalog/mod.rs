@@ -253,7 +253,7 @@ impl TenantCatalog {
         }
         // A service without routes still says why, if the name can only be one of its tools.
         let is_of = |service: &&Arc<Service>| {
-            name.strip_prefix(service.id.as_str()).is_some_and(|rest| rest.starts_with("__"))
+            name.strip_prefix(service.id.as_str()).is_some_and(|rest| rest.starts_with(naming::SEPARATOR))
         };
         let is_held =
             |service: &Arc<Service>| service.held(|tool| naming::wire_name(&service.id, tool) == name);

@@ -5,6 +5,9 @@ use sha2::{Digest, Sha256};
 /// Several clients allow no more.
 pub const MAX_LENGTH: usize = 64;
 
+/// Between a service and its tool.
+pub const SEPARATOR: &str = "__";
+
 /// `_` and eight hexadecimal digits.
 const SUFFIX_LENGTH: usize = 9;
 
@@ -14,7 +17,7 @@ const SUFFIX_LENGTH: usize = 9;
 /// suffix computed from the whole name, so that two such names stay two.
 #[must_use]
 pub fn wire_name(service: &str, tool: &str) -> String {
-    let whole = format!("{service}__{tool}");
+    let whole = format!("{service}{SEPARATOR}{tool}");
     if whole.len() <= MAX_LENGTH && whole.chars().all(is_legal) {
         return whole;
     }

@@ -5,12 +5,12 @@ use super::given::{Given, spelled};
 use chrono::{DateTime, SecondsFormat, Utc};
 use flow::engine::{Decision, Waiting};
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::PageRequest;
 use store::runs::{Run, RunData, RunFilter, Wait};
 use tool::schema::Schema;
-use tool::secret::SecretValues;
 use tool::secret::names::masked_fields;
+use tool::secret::{MASK, SecretValues};
 use tool::{Caller, Error, Problem, Result, RunId, Scope, TenantId};
 
 /// Runs that a run waits for, as many as are looked at.
@@ -182,8 +182,7 @@ impl Flows {
 
     /// What may be shown of the run nowhere.
     pub async fn secrets_of(&self, run: &Run, data: &RunData) -> SecretValues {
-        // All of an agent's run is sealed, and nothing of it hidden from those who may see it.
-        if !run.is_secret || run.agent().is_some() {
+        if !hides_inputs(run) {
             return SecretValues::default();
         }
         let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
@@ -193,4 +192,29 @@ impl Flows {
             Err(_) => given.secrets(|_| true),
         })
     }
+
+    /// What the run was given: of secret inputs their names, of others what is not secret.
+    pub async fn shown_inputs(
+        &self,
+        run: &Run,
+        data: &RunData,
+        secrets: &SecretValues,
+    ) -> Map<String, Value> {
+        let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
+        if !hides_inputs(run) {
+            return given.inputs;
+        }
+        let version = self.version_of(run, data.source.clone()).await.ok();
+        let is_secret = |name: &str| version.as_ref().is_none_or(|version| version.flow.has_secret(name));
+        let shown = |(name, value): (String, Value)| match is_secret(&name) {
+            true => (name, MASK.into()),
+            false => (secrets.masked_text(&name), secrets.masked(value)),
+        };
+        given.inputs.into_iter().map(shown).collect()
+    }
+}
+
+/// All of an agent's run is sealed, and nothing of it hidden from those who may see it.
+fn hides_inputs(run: &Run) -> bool {
+    run.is_secret && run.agent().is_none()
 }

@@ -222,7 +222,7 @@ impl Given {
 
     /// The same by what a flow says of its inputs.
     pub(super) fn secrets_of(&self, flow: &Flow) -> SecretValues {
-        self.secrets(|name| flow.inputs.iter().any(|input| input.is_secret && input.name == name))
+        self.secrets(|name| flow.has_secret(name))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tool::{Call, Connector, Context, Error, Outcome, Output, Result, RunId, Tool, runs};
+use tool::{Call, Connector, Context, Error, ErrorKind, Outcome, Output, Result, RunId, Tool, runs};
 
 /// The longest wait; clients give up on their own soon after.
 const MAX_WAIT_SECONDS: u64 = 300;
@@ -62,8 +62,8 @@ impl Connector for Polling {
                 .map_err(|_| Error::invalid_input("'run_id' is no id of a run").of_parameter("run_id"))?;
         let waiting = cx.for_at_most(Duration::from_secs(wait_seconds.min(MAX_WAIT_SECONDS)));
         let run = match wait_seconds {
-            0 => gateway.find_run(cx, &run_id).await?,
-            _ => gateway.wait_for_run(&waiting, &run_id).await?,
+            0 => gateway.find_run(cx, &run_id).await.map_err(as_answer)?,
+            _ => gateway.wait_for_run(&waiting, &run_id).await.map_err(as_answer)?,
         };
         match run.result {
             // An agent's run tells of its failure itself.
@@ -84,6 +84,14 @@ impl Connector for Polling {
 
     fn is_prefixed(&self) -> bool {
         false
+    }
+}
+
+/// The tool is there, and its answer is that the run is not.
+fn as_answer(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::missing(error.message()),
+        _ => error,
     }
 }
 

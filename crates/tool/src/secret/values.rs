@@ -15,7 +15,7 @@ pub struct SecretValues {
 }
 
 impl SecretValues {
-    /// All texts and numbers in these values.
+    /// All texts and numbers in these values; short ones only where they are the whole of a value.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut found = Vec::new();
         values.into_iter().for_each(|value| collect(value, &mut found));
@@ -106,9 +106,21 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),
         Value::Number(number) => found.push(number.to_string()),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
-        Value::Object(fields) => fields.values().for_each(|value| collect(value, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_part(item, found)),
+        Value::Object(fields) => fields.values().for_each(|value| collect_part(value, found)),
         Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// Shorter ones stand in other texts by chance.
+const MIN_PART: usize = 3;
+
+fn collect_part(value: &Value, found: &mut Vec<String>) {
+    let before = found.len();
+    collect(value, found);
+    if !value.is_array() && !value.is_object() {
+        let is_short = |text: &String| text.chars().count() < MIN_PART;
+        found.extract_if(before.., |text| is_short(text)).for_each(drop);
     }
 }
 
@@ -125,6 +137,15 @@ mod tests {
         assert_eq!(secrets.masked(json!([1234.0, 1234.5, 1233])), json!(["***", 1234.5, 1233]));
         assert_eq!(format!("{secrets:?}"), MASK);
         assert_eq!(SecretValues::default().masked(json!("x")), json!("x"));
+        let short = SecretValues::of([&json!({ "country": "us", "tags": ["ok", 7], "pin": 123 })]);
+        let plain = json!({ "status": "ok, 7 of us", "user": 7 });
+        assert_eq!(short.masked(plain.clone()), plain, "parts of two letters are found anywhere");
+        assert_eq!(short.masked(json!({ "n": 123 })), json!({ "n": "***" }));
+        assert_eq!(
+            SecretValues::of([&json!("us")]).masked(json!("us")),
+            json!("***"),
+            "the whole of a secret"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod blocks;
 mod bounds;
 mod calls;
+mod children;
 mod crashes;
 mod edges;
 mod people;

@@ -25,6 +25,11 @@ async fn waits_end_on_time() {
     assert!(start.due_at().is_some());
     assert_eq!(succeeded(start.run().await), json!([null, null]));
     assert_eq!(begun.elapsed().as_secs(), 30);
+    // What inputs of the types for times may be can be waited for.
+    for past in ["2020-01-01", "2020-01-01T00:00:00", "2020-01-01 00:00:00", "2020-01-01T00:00:00+02:00"] {
+        let text = format!("nodes: {{a: {{wait: {{until: '\"{past}\"'}}}}}}");
+        assert_eq!(succeeded(run(&text, json!({}), &world).await), json!(null), "{past}");
+    }
     let wrong = "nodes: {b: {wait: {until: '\"tomorrow\"'}}}";
     assert_eq!(failed(run(wrong, json!({}), &world).await).0, "EXPRESSION");
 }

@@ -93,6 +93,9 @@ fn refuse(method: &str, operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     responses.retain(|status, _| status.as_bytes().first() == Some(&b'2'));
+    for (status, response) in responses.iter_mut().filter(|(_, response)| response["description"].is_null()) {
+        response["description"] = meaning(status).into();
+    }
     for (status, name, _) in REFUSALS {
         let comes = match status {
             403 => !is_open,
@@ -104,6 +107,12 @@ fn refuse(method: &str, operation: &mut Value) {
             responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{name}") }));
         }
     }
+}
+
+/// What an answer says of itself where its operation says nothing more.
+fn meaning(status: &str) -> &'static str {
+    let status = status.parse().ok().and_then(|status| http::StatusCode::from_u16(status).ok());
+    status.and_then(|status| status.canonical_reason()).unwrap_or("Done")
 }
 
 fn bound(parameter: &mut Value) {

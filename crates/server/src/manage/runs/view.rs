@@ -3,7 +3,7 @@
 use crate::Shared;
 use crate::error::Result;
 use crate::manage::{time, words};
-use runtime::flows::{Given, Origin, Starter};
+use runtime::flows::{Origin, Starter};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::runs::{Run, State, Wait};
@@ -145,14 +145,13 @@ pub(super) async fn show(state: &Shared, run: Run) -> Result<RunView> {
         false => state.flows.waits(&run.tenant, &run.id).await?,
     };
     let secrets = state.flows.secrets_of(&run, &data).await;
-    let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
-    let inputs = secrets.masked(Value::Object(given.inputs));
+    let inputs = state.flows.shown_inputs(&run, &data, &secrets).await;
     // One that is tried again keeps why it failed until it ends.
     let error = data.error.as_deref().filter(|_| run.state.is_ended());
     let error = error.and_then(|text| serde_json::from_str(text).ok());
     let error = error.map(|error| secrets.masked(error)).and_then(|error| serde_json::from_value(error).ok());
     Ok(RunView {
-        inputs: if let Value::Object(inputs) = inputs { inputs } else { Map::new() },
+        inputs,
         output: data
             .output
             .as_deref()

@@ -178,8 +178,16 @@ pub(crate) fn check_free(state: &Shared, signed_in: &SignedIn, draft: &Draft) ->
     let may_share = shares_names(state, &draft.kind);
     let takes = |route: &gateway::Route| route.name == *name && !(may_share && route.is_own());
     let is_taken = catalog.is_some_and(|catalog| catalog.routes().iter().any(|route| takes(route)));
-    if is_taken && signed_in.caller.role < Role::Manager {
+    if signed_in.caller.role >= Role::Manager {
+        return Ok(());
+    }
+    if is_taken {
         return Err(Problem::new(Code::Conflict, format!("the name '{name}' is taken already")));
+    }
+    // The service may be switched off, away, or not made yet.
+    if name.contains(gateway::SERVICE_SEPARATOR) {
+        let message = "names with '__' are those of services' tools; choose another, or ask a manager";
+        return Err(Problem::new(Code::Forbidden, message));
     }
     Ok(())
 }

@@ -116,8 +116,12 @@ pub(crate) struct RawAnswer {
     body: Option<Value>,
 }
 
-/// The request without its headers' values for those who may not manage.
+/// The request without the secrets in its body, and without its headers' values for those who may not manage.
 fn as_seen(mut request: Value, visibility: Visibility) -> Value {
+    let body = request["body"].as_str().and_then(|body| RawValue::from_string(body.to_owned()).ok());
+    if let Some(body) = body {
+        request["body"] = gateway::audit::redact(&body).into();
+    }
     let headers = request.get_mut("headers").and_then(Value::as_object_mut);
     for value in headers.into_iter().flat_map(Map::values_mut).filter(|_| visibility == Visibility::Other) {
         *value = MASK.into();

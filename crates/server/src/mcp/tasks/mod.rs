@@ -109,13 +109,43 @@ fn note_questions<'q>(
 
 /// The person in front of the client is asked, and not its model.
 fn is_for_person(question: &RunQuestion) -> bool {
-    question.is_for_caller && question.sampling.is_none()
+    question.is_for_caller && question.sampling.is_none() && form(question).is_some()
 }
 
 /// A question of a run, as a person is asked.
 fn elicitation(question: &RunQuestion) -> Value {
-    let schema = question.fields.clone().unwrap_or_else(|| json!({ "type": "object", "properties": {} }));
-    json!({ "mode": "form", "message": question.title, "requestedSchema": schema })
+    json!({ "mode": "form", "message": question.title, "requestedSchema": form(question) })
+}
+
+/// What a form asks for: plain fields, of which those that are not required may be left out. None where others are wanted,
+/// which no form can ask for.
+fn form(question: &RunQuestion) -> Option<Value> {
+    let Some(fields) = &question.fields else { return Some(json!({ "type": "object", "properties": {} })) };
+    let properties = fields["properties"].as_object().into_iter().flatten();
+    let properties = properties.map(|(name, field)| Some((name.clone(), form_field(field)?)));
+    let properties = properties.collect::<Option<Map<_, _>>>()?;
+    let mut form = json!({ "type": "object", "properties": properties });
+    if let Some(required) = fields.get("required") {
+        form["required"] = required.clone();
+    }
+    Some(form)
+}
+
+/// A field of a form, without the `null` of those that may be left out.
+fn form_field(field: &Value) -> Option<Value> {
+    let choices = field["anyOf"].as_array().into_iter().flatten();
+    let mut field = choices.chain([field]).find(|choice| choice["type"] != "null")?.clone();
+    if let Some(kind) = field["type"].as_array() {
+        field["type"] = kind.iter().find(|kind| *kind != "null")?.clone();
+    }
+    if let Some(values) = field.get_mut("enum").and_then(Value::as_array_mut) {
+        values.retain(|value| !value.is_null());
+    }
+    if !["email", "uri", "date", "date-time"].iter().any(|format| field["format"] == *format) {
+        field.as_object_mut()?.shift_remove("format");
+    }
+    let is_plain = ["string", "integer", "number", "boolean"].iter().any(|kind| field["type"] == *kind);
+    is_plain.then_some(field)
 }
 
 /// A person who neither accepts nor declines has not decided.

@@ -135,11 +135,21 @@ pub(crate) struct ImportResult {
     notes: ImportNotes,
 }
 
+/// What would come of it, or the service that was changed.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "documents what either mode answers")]
+enum ImportAnswer {
+    Preview(ImportPreview),
+    Changed(ImportResult),
+}
+
 /// Turns an OpenAPI document, or a description of gRPC methods, into a service: shows what would come of it, makes it, or changes the tools of one; with
 /// `force` also where tools go that others refer to.
 #[utoipa::path(post, path = "/services/{type}/import", tag = "services", request_body = Body,
     params(("type" = String, Path, description = "`api` or `svc`"), ("force" = Option<bool>, Query)),
-    responses((status = 200, body = ImportPreview), (status = 201, body = ImportResult), (status = 404),
+    responses((status = 200, body = ImportAnswer, description = "What would come of it, or the service that was changed"),
+        (status = 201, body = ImportResult), (status = 404),
         (status = 409), (status = 422)))]
 pub(crate) async fn import(
     State(state): State<Shared>,
