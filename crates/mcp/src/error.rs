@@ -122,6 +122,9 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
     if let Some(original) = error.original() {
         return Failure::Error(RpcError::from_raw(original));
     }
+    if let Some(capability) = error.required_capability() {
+        return lacking(error, capability, version);
+    }
     match error.kind() {
         ErrorKind::NotFound if version.era() == Era::Modern => {
             Failure::Error(RpcError::invalid_params(error.message()))
@@ -154,6 +157,22 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
     }
 }
 
+/// How a client is told that it would have to declare more, e.g. `sampling.tools`.
+fn lacking(error: &Error, capability: &str, version: Version) -> Failure {
+    if version.era() == Era::Modern {
+        let required = capability.rsplit('.').fold(json!({}), |inner, name| json!({ name: inner }));
+        let data = json!({ "requiredCapabilities": required });
+        return Failure::Error(RpcError {
+            data: Some(data.into()),
+            ..RpcError::new(-32021, error.message())
+        });
+    }
+    match version.has_argument_errors_as_results() {
+        true => Failure::Result(error.message().to_owned()),
+        false => Failure::Error(RpcError::invalid_params(error.message())),
+    }
+}
+
 fn data_of(error: &Error) -> Option<Data> {
     let mut data = Map::new();
     if let Some(service) = error.service() {
@@ -179,6 +198,18 @@ mod tests {
         assert_eq!(refused.message, "Invalid params: Missing required parameter 'query'");
         assert_eq!(refused.data, Some(json!({ "parameter": "query" }).into()));
         assert!(matches!(failure_of_call(&error, Version::V2025_11_25), Failure::Result(_)));
+    }
+
+    /// AG-17
+    #[test]
+    fn tells_clients_what_they_would_have_to_declare() {
+        let error = Error::unsupported("declare it").requiring("sampling.tools");
+        let Failure::Error(refused) = failure_of_call(&error, Version::V2026_07_28) else { panic!() };
+        let required = json!({ "requiredCapabilities": { "sampling": { "tools": {} } } });
+        assert_eq!((refused.code, refused.data), (-32021, Some(required.into())));
+        assert!(matches!(failure_of_call(&error, Version::V2025_11_25), Failure::Result(_)));
+        let Failure::Error(refused) = failure_of_call(&error, Version::V2025_06_18) else { panic!() };
+        assert_eq!((refused.code, refused.data), (-32602, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::describe::{Description, FIELDS};
 use crate::meanings;
-use crate::terms::Terms;
+use crate::terms::{self, Terms};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
@@ -12,6 +12,12 @@ const K1: f32 = 1.2;
 const SAME_MEANING: f32 = 0.35;
 /// What the English word for a Chinese one counts.
 const TRANSLATED: f32 = 0.6;
+
+/// What a verb counts that people say whatever they want, where it is a part of a name: enough to choose among tools for
+/// the same thing.
+const VERB: f32 = 0.5;
+/// The field of names, the only one in which those verbs count.
+const NAME: usize = 0;
 
 /// How much a field counts, and how much its length takes away.
 struct Field {
@@ -77,22 +83,41 @@ impl Index {
     #[must_use]
     pub fn matches(&self, query: &str) -> Vec<Hit> {
         let mut scores = vec![0.0_f32; self.size];
-        for (term, weight) in wanted(query) {
-            let Some(id) = self.terms.get(term.as_str()) else { continue };
-            let at = *id as usize;
-            for posting in &self.postings[self.begins[at] as usize..self.begins[at + 1] as usize] {
+        let Query { terms, of_names } = wanted(query);
+        for (term, weight) in terms {
+            for posting in self.postings_of(&term) {
                 scores[posting.place as usize] += weight * posting.score;
+            }
+        }
+        for posting in of_names.iter().flat_map(|verb| self.postings_of(verb)) {
+            let score = &mut scores[posting.place as usize];
+            // By a verb alone nothing is found.
+            if *score > 0.0 {
+                *score += VERB * posting.score;
             }
         }
         let hits = scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0);
         hits.map(|(place, score)| Hit { place, score }).collect()
     }
+
+    fn postings_of(&self, term: &str) -> &[Posting] {
+        let Some(id) = self.terms.get(term) else { return &[] };
+        let at = *id as usize;
+        &self.postings[self.begins[at] as usize..self.begins[at + 1] as usize]
+    }
 }
 
-/// The terms that are looked for, and what each counts: what was said, what that is in English, and what means the same.
-fn wanted(query: &str) -> Vec<(String, f32)> {
+/// What is looked for.
+struct Query {
+    /// Terms, and what each counts: what was said, what that is in English, and what means the same.
+    terms: Vec<(String, f32)>,
+    /// Verbs that count in names alone.
+    of_names: Vec<String>,
+}
+
+fn wanted(query: &str) -> Query {
     let terms = Terms::new();
-    let (said, han) = terms.of_query(query);
+    let terms::Wanted { terms: said, of_names, han } = terms.of_query(query);
     let mut wanted: Vec<(String, f32)> = said.into_iter().map(|term| (term, 1.0)).collect();
     for word in han.into_iter().flat_map(meanings::in_english) {
         add(&mut wanted, &terms.stem(word), TRANSLATED);
@@ -101,7 +126,7 @@ fn wanted(query: &str) -> Vec<(String, f32)> {
         let (term, weight) = wanted[at].clone();
         meanings::same_as(&term).iter().for_each(|other| add(&mut wanted, other, weight * SAME_MEANING));
     }
-    wanted
+    Query { terms: wanted, of_names }
 }
 
 /// What is there already counts as it did.
@@ -141,15 +166,23 @@ impl Reader {
         for (field, text) in description.fields().into_iter().enumerate() {
             Terms::each_word(text, |word| {
                 let term = self.term(word);
-                let mut counts = [0; FIELDS];
-                counts[field] = 1;
-                self.counts.push((term, counts));
+                self.count(term, field);
                 lengths[field] += 1;
+                if let Some(verb) = terms::in_name(word).filter(|_| field == NAME) {
+                    let term = self.term(&verb);
+                    self.count(term, field);
+                }
             });
         }
         self.merge(begin);
         self.ends.push(self.counts.len());
         self.lengths.push(lengths);
+    }
+
+    fn count(&mut self, term: u32, field: usize) {
+        let mut counts = [0; FIELDS];
+        counts[field] = 1;
+        self.counts.push((term, counts));
     }
 
     fn term(&mut self, word: &str) -> u32 {

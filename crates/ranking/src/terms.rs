@@ -48,9 +48,8 @@ impl Terms {
         }
     }
 
-    /// The words that are looked for, each once; those that say nothing only where there are no others. Runs of Chinese
-    /// come whole, for those who look words up in them.
-    pub(crate) fn of_query<'a>(&self, query: &'a str) -> (Vec<String>, Vec<&'a str>) {
+    /// The words that are looked for.
+    pub(crate) fn of_query<'a>(&self, query: &'a str) -> Wanted<'a> {
         let (mut plain, mut han) = (Vec::new(), Vec::new());
         for run in runs(query) {
             match run {
@@ -65,7 +64,13 @@ impl Terms {
                 }
             }
         }
+        let mut of_names: Vec<String> = Vec::new();
         if plain.iter().any(|word| !says_little(word)) {
+            for verb in plain.iter().filter_map(|word| in_name(word)) {
+                if !of_names.contains(&verb) {
+                    of_names.push(verb);
+                }
+            }
             plain.retain(|word| !says_little(word));
         }
         let mut terms: Vec<String> = Vec::new();
@@ -74,8 +79,18 @@ impl Terms {
                 terms.push(term);
             }
         }
-        (terms, han)
+        Wanted { terms, of_names, han }
     }
+}
+
+/// What is looked for, each once.
+pub(crate) struct Wanted<'a> {
+    /// Terms; those that say nothing only where there are no others.
+    pub(crate) terms: Vec<String>,
+    /// Verbs that say nothing in a request, and much in a name, as [`in_name`] gives them.
+    pub(crate) of_names: Vec<String>,
+    /// Runs of Chinese, whole for those who look words up in them.
+    pub(crate) han: Vec<&'a str>,
 }
 
 /// Lower case without a new text for each word.
@@ -124,6 +139,12 @@ fn end_of_part(word: &str) -> usize {
     word.len()
 }
 
+/// The term of a verb where it is a part of a tool's name: people say "get" whatever they want, and a tool that is called so
+/// gets.
+pub(crate) fn in_name(word: &str) -> Option<String> {
+    matches!(word, "get" | "give" | "help" | "use").then(|| format!("{word}()"))
+}
+
 /// Words of requests that say nothing about the tool that is wanted.
 fn says_little(word: &str) -> bool {
     const OF_REQUESTS: &str = "about also any available based must could d every get give help if into let like ll \
@@ -153,12 +174,12 @@ mod tests {
     #[test]
     fn stems_english_and_pairs_chinese() {
         let terms = Terms::new();
-        assert_eq!(terms.of_query("Please list my emails").0, ["list", "email"]);
+        assert_eq!(terms.of_query("Please list my emails").terms, ["list", "email"]);
         assert_eq!(
-            terms.of_query("converting currencies").0,
+            terms.of_query("converting currencies").terms,
             [terms.stem("convert"), terms.stem("currency")]
         );
-        assert_eq!(terms.of_query("发送邮件").0, ["发送", "送邮", "邮件"]);
-        assert_eq!(terms.of_query("to the").0, ["to", "the"], "where there is nothing else");
+        assert_eq!(terms.of_query("发送邮件").terms, ["发送", "送邮", "邮件"]);
+        assert_eq!(terms.of_query("to the").terms, ["to", "the"], "where there is nothing else");
     }
 }

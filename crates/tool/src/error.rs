@@ -9,6 +9,7 @@ pub use facts::Reason;
 pub use kind::Kind;
 pub use problem::Problem;
 
+use crate::Account;
 use facts::Facts;
 use rename::{renamed_path, renamed_text};
 use serde_json::value::RawValue;
@@ -30,6 +31,7 @@ struct Inner {
     context: Vec<(&'static str, String)>,
     problems: Vec<Problem>,
     original: Option<Box<RawValue>>,
+    account: Option<Box<Account>>,
 }
 
 impl Error {
@@ -43,6 +45,7 @@ impl Error {
             context: Vec::new(),
             problems: Vec::new(),
             original: None,
+            account: None,
         }))
     }
 
@@ -81,6 +84,19 @@ impl Error {
     pub fn relaying(mut self, original: Box<RawValue>) -> Self {
         self.0.original = Some(original);
         self
+    }
+
+    /// Says what the call took until then.
+    #[must_use]
+    pub fn accounted(mut self, account: Account) -> Self {
+        self.0.account = Some(Box::new(account));
+        self
+    }
+
+    /// What it took, where that is recorded.
+    #[must_use]
+    pub fn account(&self) -> Option<&Account> {
+        self.0.account.as_deref()
     }
 
     /// Notes what helps people to understand: addresses, counts, last words; never secrets.
@@ -230,7 +246,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, source, facts, context, problems, original: _ } = &*self.0;
+        let Inner { kind, message, source, facts, context, problems, original: _, account: _ } = &*self.0;
         f.debug_struct("Error")
             .field("kind", kind)
             .field("message", message)

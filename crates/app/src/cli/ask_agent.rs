@@ -99,8 +99,9 @@ impl Ask {
             }
             _ => {}
         };
-        let result = self.remote.follow(path, body, heard).await?;
+        let result = self.remote.follow(path, body, heard).await;
         lines.end();
+        let result = result?;
         // What was written was the answer, and not just what came before it.
         let is_answered = matches!(result["structuredContent"]["state"].as_str(), None | Some("succeeded"));
         if !lines.has_any || !is_answered || is_error(&result) || is_ended {

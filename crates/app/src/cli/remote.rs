@@ -73,7 +73,9 @@ impl Remote {
             while let Some(event) = events.take().map_err(|_| cut())? {
                 let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
                 if event.name == "end" {
-                    return Ok(data);
+                    // What is refused in the midst of a stream is a problem there, and no result.
+                    let is_refused = data["content"].is_null() && data["error"].is_object();
+                    return if is_refused { Err(failure_of(&data["error"])) } else { Ok(data) };
                 }
                 heard(&event.name, &data);
             }
@@ -132,12 +134,17 @@ impl Remote {
             return serde_json::from_slice(&body).map_err(wrong);
         }
         let body: Value = serde_json::from_slice(&body).map_err(wrong)?;
-        let detail = body["detail"].as_str().unwrap_or("no reason given");
-        let code = body["code"].as_str().unwrap_or("unknown");
-        let failure = Failure::new(format!("{detail} ({code})"));
+        let failure = failure_of(&body);
         if status == http::StatusCode::UNAUTHORIZED {
             return Err(failure.advice("sign in with --token or MCP_ALL_IN_ONE_TOKEN"));
         }
         Err(failure)
     }
+}
+
+/// What a problem says.
+fn failure_of(problem: &Value) -> Failure {
+    let detail = problem["detail"].as_str().unwrap_or("no reason given");
+    let code = problem["code"].as_str().unwrap_or("unknown");
+    Failure::new(format!("{detail} ({code})"))
 }

@@ -51,22 +51,26 @@ async fn world() -> (TestApp, http::Server, Model) {
     (app, upstream, model)
 }
 
-fn arguments(app: &TestApp, more: &[&str]) -> Vec<String> {
+fn arguments(app: &TestApp, agent: &str, more: &[&str]) -> Vec<String> {
     let server = format!("http://{}", app.address());
-    let own = ["ask", "a"].into_iter().chain(more.iter().copied());
+    let own = ["ask", agent].into_iter().chain(more.iter().copied());
     own.chain(["--server", &server, "--token", app.key().unwrap()]).map(str::to_owned).collect()
 }
 
 async fn ask(app: &TestApp, more: &[&str]) -> Output {
+    ask_agent(app, "a", more).await
+}
+
+async fn ask_agent(app: &TestApp, agent: &str, more: &[&str]) -> Output {
     let mut command = process::command(BINARY);
-    command.args(arguments(app, more));
+    command.args(arguments(app, agent, more));
     tokio::task::spawn_blocking(move || process::run(&mut command)).await.unwrap()
 }
 
 async fn ask_at_terminal(app: &TestApp, types: &str, more: &[&str]) -> Output {
     // The program's environment is its parent's.
     let mut command = process::sheltered("python3");
-    command.args(["-c", TERMINAL, types, BINARY]).args(arguments(app, more));
+    command.args(["-c", TERMINAL, types, BINARY]).args(arguments(app, "a", more));
     tokio::task::spawn_blocking(move || process::run(&mut command)).await.unwrap()
 }
 
@@ -112,6 +116,17 @@ async fn failing_and_waiting_are_told_apart() {
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("waits for approval"), "{}", said(&output));
     assert_eq!(count(&upstream, "/remove"), 0);
+}
+
+/// AG-1: what is refused in the midst of a stream is said as what is refused before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_in_a_stream_is_said() {
+    let (app, _upstream, model) = world().await;
+    let more = json!({ "instructions": "Serve {{ .context.customer.name }}." });
+    app.post("services", agent("b", &model, more)).await.is(201);
+    let output = ask_agent(&app, "b", &["Hello."]).await;
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]), "{}", said(&output));
+    assert!(said(&output).contains("the instructions of agent 'b' cannot be filled in"), "{}", said(&output));
 }
 
 /// AG-13: at a terminal the person is asked, and shown what will be sent in letters that do nothing to the terminal.

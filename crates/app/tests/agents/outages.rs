@@ -16,6 +16,7 @@ on_both_databases! {
     a_run_whose_caller_waited_is_interrupted_and_goes_on_when_it_is_tried_again
     two_processes_take_one_run_once
     two_asks_at_once_in_one_conversation_are_one
+    a_call_under_way_ends_while_the_database_is_away
     a_run_stops_while_the_database_is_away
 }
 
@@ -136,6 +137,66 @@ async fn two_asks_at_once_in_one_conversation_are_one(backend: Backend) {
     assert_eq!(model.asked().len(), 2);
     let turns = app.get(&format!("conversations/{id}")).await.is(200).items();
     assert_eq!(turns.len(), 2);
+}
+
+/// AG-15, F15: a call that is under way when the database goes comes to its end; then the run stops, and its caller hears
+/// which run that is.
+async fn a_call_under_way_ends_while_the_database_is_away(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Arc::new(Database::create(backend).await));
+    let proxied = if backend == Backend::Postgres { Some(database.behind_proxy().await) } else { None };
+    let (proxy, url) = proxied.unzip();
+    let app = TestApp::start_on(&database, |settings| {
+        settings.database = url.map(Secret::new).or(settings.database.take());
+        settings.server.store_timeout = Duration::from_secs(2);
+    })
+    .await;
+    let model = Model::replies(vec![
+        Reply::calls(&[("crm__send", json!({}))]),
+        Reply::calls(&[("crm__remove", json!({}))]),
+        Reply::says("Done."),
+    ])
+    .await;
+    app.post("services", crm(&upstream)).await.is(201);
+    app.post("services", agent("a", &model, json!({ "approval": "never" }))).await.is(201);
+    let asking = async { app.post("agents/a/runs", json!({ "prompt": "Go.", "conversation": "new" })).await };
+    let outage = async {
+        eventually("it is sent", PATIENCE, async || count(&upstream, "/slow/4001") == 1).await;
+        let lock = match &proxy {
+            Some(proxy) => {
+                proxy.cut();
+                None
+            }
+            None => Some(locked(&database).await),
+        };
+        // Longer than the call takes, and what follows it.
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        if let Some(proxy) = &proxy {
+            proxy.restore();
+        }
+        if let Some(mut lock) = lock {
+            lock.execute("ROLLBACK").await.unwrap();
+        }
+    };
+    let (answer, ()) = tokio::join!(asking, outage);
+    let content = &answer.body["structuredContent"];
+    assert_eq!((&answer.body["isError"], &content["error"]["code"]), (&json!(true), &json!("UNAVAILABLE")));
+    let run = content["run"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned();
+    eventually("the database answers", PATIENCE, async || {
+        app.get(&format!("runs/{run}")).await.status == 200
+    })
+    .await;
+    until(&app, &run, "failed").await;
+    assert_eq!(count(&upstream, "/remove"), 0, "nothing begins that is not written down");
+    let mut sent = Vec::new();
+    eventually("the call is recorded", PATIENCE, async || {
+        sent = app.get("audit?tool=crm__send").await.is(200).items();
+        !sent.is_empty()
+    })
+    .await;
+    assert_eq!((sent.len(), &sent[0]["status"]), (1, &json!("ok")), "{sent:?}");
+    app.post(&format!("runs/{run}/retry"), json!({})).await.is(200);
+    until(&app, &run, "succeeded").await;
+    assert_eq!((count(&upstream, "/slow/4001"), count(&upstream, "/remove")), (1, 1));
 }
 
 /// AG-15, F15: while the database is away a plain call ends as ever; a run with a journal makes no call that it cannot write

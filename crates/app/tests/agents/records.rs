@@ -74,10 +74,11 @@ async fn an_ask_that_is_waited_for_counts_once() {
 #[tokio::test]
 async fn a_cancelled_run_tells_what_it_was() {
     let late = Reply::Late(Duration::from_secs(60), Box::new(Reply::says("Never.")));
-    let (app, _upstream, _model) = world(vec![late], json!({})).await;
+    let replies = vec![Reply::calls(&[("crm__echo", json!({ "text": "x" }))]), late];
+    let (app, _upstream, model) = world(replies, json!({})).await;
     let begun = app.post("agents/a/runs", json!({ "prompt": "When?", "wait_seconds": 0 })).await.is(202).body;
     let run = begun["structuredContent"]["run"].as_str().unwrap().to_owned();
-    until(&app, &run, "running").await;
+    eventually("the model is asked again", PATIENCE, async || model.asked().len() == 2).await;
     app.post(&format!("runs/{run}/cancel"), json!({})).await.is(200);
     until(&app, &run, "cancelled").await;
     let told = app.post("agents/a/runs", json!({ "run": run })).await.is(200).body;
@@ -94,4 +95,29 @@ async fn a_cancelled_run_tells_what_it_was() {
     })
     .await;
     assert_eq!((records.len(), &records[0]["agent"]), (1, &json!("a")), "{records:?}");
+    assert_eq!(records[0]["usage"]["model_calls"], 1, "{records:?}");
+}
+
+/// AG-21, F9: an ask whose caller goes away is recorded with its run and what that has used, and counted as cancelled.
+#[tokio::test]
+async fn an_ask_that_is_taken_back_is_recorded_with_what_it_used() {
+    let late = Reply::Late(Duration::from_secs(60), Box::new(Reply::says("Never.")));
+    let replies = vec![Reply::calls(&[("crm__echo", json!({ "text": "x" }))]), late];
+    let (app, _upstream, model) = world(replies, json!({})).await;
+    let ask = app.request(Method::POST, "agents/a/runs").json(&json!({ "prompt": "When?" }));
+    let asking = tokio::spawn(ask.send());
+    eventually("the model is asked again", PATIENCE, async || model.asked().len() == 2).await;
+    asking.abort();
+    let mut records = Vec::new();
+    eventually("the ask is recorded", PATIENCE, async || {
+        records = app.get("audit?tool=a__ask").await.is(200).items();
+        !records.is_empty()
+    })
+    .await;
+    let record = &records[0];
+    assert_eq!((&record["agent"], record["run"].is_string()), (&json!("a"), true), "{record}");
+    let usage = &record["usage"];
+    assert_eq!((&usage["model_calls"], &usage["input_tokens"]), (&json!(1), &json!(10)), "{record}");
+    let metrics = app.get("/metrics").await.is(200).text;
+    assert!(metrics.contains("mcp_all_in_one_agent_runs_total{state=\"cancelled\"} 1"), "{metrics}");
 }

@@ -1,7 +1,7 @@
 //! Runs as streams of events: how they end, and that whoever comes back elsewhere hears the rest.
 
 use crate::records::world;
-use crate::world::until;
+use crate::world::{begin, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -61,6 +61,39 @@ async fn a_stream_ends_where_its_run_waits_and_goes_on_elsewhere() {
     let (name, number, end) = events.last().unwrap();
     assert_eq!((name.as_str(), &end["structuredContent"]["state"]), ("end", &json!("running")), "{events:?}");
     assert_ne!(*number, Some(0));
+}
+
+/// AG-16: a piece of a text stands under the number before its record, so that whoever lost the rest gets all of it.
+#[tokio::test]
+async fn whoever_comes_back_in_the_midst_of_a_text_reads_all_of_it() {
+    let (app, _upstream, _model) = world(vec![Reply::says("It is twelve.")], json!({})).await;
+    let events = heard(streamed(&app, &json!({ "prompt": "When?", "conversation": "new" }))).await;
+    let end = events.last().unwrap();
+    let told: Vec<_> = events.iter().map(|(name, number, _)| (name.as_str(), *number)).collect();
+    let text = told.iter().find(|(name, _)| *name == "text").unwrap().1.unwrap();
+    assert_eq!((told[1], text), (("step", Some(2)), 2), "{events:?}");
+    assert_eq!((end.0.as_str(), end.1), ("end", Some(4)), "{events:?}");
+    let run = end.2["structuredContent"]["run"].as_str().unwrap();
+    let follow = app.request(Method::GET, &format!("runs/{run}/events"));
+    let rest = heard(follow.header("last-event-id", text.to_string())).await;
+    let names: Vec<_> = rest.iter().map(|(name, number, _)| (name.as_str(), *number)).collect();
+    assert_eq!(names, [("text", Some(3)), ("end", Some(4))], "{rest:?}");
+    assert_eq!(rest[0].2["text"], "It is twelve.");
+}
+
+/// AG-15, AG-16: a run that was tried again ends once, whoever reads its events.
+#[tokio::test]
+async fn a_run_that_was_tried_again_has_one_end() {
+    let replies = vec![Reply::error(401, "no"), Reply::says("It is twelve.")];
+    let (app, _upstream, _model) = world(replies, json!({})).await;
+    let run = begin(&app, "a", "When?").await;
+    until(&app, &run, "failed").await;
+    app.post(&format!("runs/{run}/retry"), json!({})).await.is(200);
+    until(&app, &run, "succeeded").await;
+    let events = heard(app.request(Method::GET, &format!("runs/{run}/events"))).await;
+    let ends: Vec<_> = (0..events.len()).filter(|at| events[*at].0 == "end").collect();
+    assert_eq!(ends, [events.len() - 1], "{events:?}");
+    assert_eq!(events.last().unwrap().2["structuredContent"]["answer"], "It is twelve.");
 }
 
 /// AG-16, AG-18: what has to be checked is told once it is, in every stream.

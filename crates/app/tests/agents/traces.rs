@@ -87,6 +87,28 @@ impl World {
     }
 }
 
+/// AG-21: a run that waits has a span for each time that somebody works on it, which tells what was used in that time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_used_before_a_wait_is_told_once() {
+    let mut world = World::start(&[]).await;
+    let config = json!({ "provider": "openai", "base_url": world.model.url(), "model": "m-1",
+        "tools": ["api://crm/flaky"], "approval": "always" });
+    let admin = world.admin();
+    admin.post("services", json!({ "type": "agent", "id": "careful", "config": config })).await.is(201);
+    let waiting = admin.post("agents/careful/runs", json!({ "prompt": "Go." })).await.is(202).body;
+    let told = &waiting["structuredContent"];
+    let approval = format!("approvals/{}", told["approvals"][0]["id"].as_str().unwrap());
+    admin.post(&approval, json!({ "decision": "approve" })).await.is(200);
+    let run = json!({ "run": told["run"], "wait_seconds": 60 });
+    let ended = admin.post("agents/careful/runs", run).await.is(200).body;
+    assert_eq!(ended["structuredContent"]["usage"]["input_tokens"], 20, "{ended}");
+    let spans = world.end().await;
+    let used = spans.iter().filter(|span| span.name == "invoke_agent careful");
+    let used: Vec<_> =
+        used.filter_map(|span| span.attributes.get("gen_ai.usage.input_tokens")?.as_u64()).collect();
+    assert_eq!((used.len() > 1, used.iter().sum::<u64>()), (true, 20), "{used:?}");
+}
+
 /// What the audit has of a query, in the order of the list.
 async fn audited(client: &Client, query: &str, count: usize) -> Vec<Value> {
     let records = client.get(&format!("audit?limit=100&{query}")).await.is(200).items();

@@ -1,14 +1,15 @@
 //! Runs that go on by themselves: how one is begun, and how it is waited for.
 
+use super::model::written;
 use super::{Agent, asking, in_place, run};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::journal::Journaled;
 use tool::{
-    Context, Ended, Error, Extras, InConversation, NewWork, Outcome, Output, Result, RunId, RunKind, Runs,
-    Scope,
+    Context, Ended, Error, ErrorKind, Extras, InConversation, NewWork, Outcome, Output, Result, RunId,
+    RunKind, Runs, Scope,
 };
 
 /// The answer leaves before the time is up.
@@ -88,7 +89,27 @@ pub(super) async fn accept(
         // Where nobody has begun it yet, nobody would hear that its caller has gone.
         runs.cancel(&cx.tenant, &run).await.ok();
     }
-    settled
+    match settled {
+        Err(error) if error.kind() == ErrorKind::Unavailable => out_of_sight(agent, &run, error),
+        settled => settled,
+    }
+}
+
+/// What is told of a run that nobody can look at now, to a caller who does not know its id yet.
+fn out_of_sight(agent: &Agent, run: &RunId, error: Error) -> Result<Outcome> {
+    let error = error.of_service_alone(&agent.id);
+    let why = error.in_words();
+    let text =
+        format!("What has become of the run {run} is not known: {why}. Ask for it with the argument 'run'.");
+    let told = json!({
+        "answer": null, "output": null, "agent": agent.id, "run": run, "state": "running", "conversation": null,
+        "stop": null, "handoffs": [], "warnings": [], "usage": null,
+        "error": { "code": "UNAVAILABLE", "reason": null, "service": agent.id, "message": error.message() },
+    });
+    let result =
+        json!({ "content": [{ "type": "text", "text": text }], "structuredContent": told, "isError": true });
+    let output = Output::relayed(written(&result)?)?;
+    Ok(Outcome::Done(output.failed_because(error)))
 }
 
 /// Goes on with a run whose questions the calling program answers.

@@ -119,7 +119,8 @@ pub(super) struct RetryOfModels {
     /// How often a model is asked at the most.
     #[schemars(range(min = 1, max = 20))]
     pub(super) max_attempts: u32,
-    /// The pause after the first failure, in milliseconds; it doubles with each one.
+    /// The pause after the first failure, in milliseconds; it doubles with each one. Up to half of a pause is left out, by
+    /// chance, so that many callers do not come back together.
     #[schemars(range(min = 0, max = 300_000))]
     pub(super) initial_delay_ms: u64,
     /// The longest pause, in milliseconds.

@@ -78,8 +78,13 @@ pub(crate) const SHARED: &[Word] = &[
         .advanced(),
     word("retry", "Retries", "重试", "暂时性失败时如何重试。").group("limits").advanced(),
     word("max_attempts", "Attempts", "尝试次数", "最多尝试多少次。").group("limits"),
-    word("initial_delay_ms", "First pause (ms)", "首次间隔（毫秒）", "第一次失败后的停顿，之后逐次加倍。")
-        .group("limits"),
+    word(
+        "initial_delay_ms",
+        "First pause (ms)",
+        "首次间隔（毫秒）",
+        "第一次失败后的停顿，之后逐次加倍；每次随机缩短至多一半，以免大家同时重试。",
+    )
+    .group("limits"),
     word("max_delay_ms", "Longest pause (ms)", "最长间隔（毫秒）", "停顿的上限。").group("limits"),
     word("circuit_breaker", "Circuit breaker", "熔断", "连续失败时何时暂停访问该服务。")
         .group("limits")

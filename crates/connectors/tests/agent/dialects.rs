@@ -2,8 +2,8 @@
 
 use crate::world::*;
 use async_trait::async_trait;
-use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::model::{Model, Reply};
 use tool::{Ability, Caller, Client, Context, Error, Question, QuestionMode};
@@ -33,6 +33,67 @@ async fn calls_without_ids_get_some() {
             [&messages[3]["tool_call_id"], &messages[4]["tool_call_id"]],
             [&of_calls[0], &of_calls[1]]
         );
+    }
+}
+
+/// AG-4: a stream that numbers its calls wrongly or not at all, or repeats their names, has as many calls as it has ids.
+#[tokio::test]
+async fn streamed_calls_are_told_apart_by_their_ids() {
+    let part = |more: Value, name: Option<&str>, arguments: &str| {
+        let mut call = json!({ "type": "function", "function": { "arguments": arguments } });
+        if let Some(name) = name {
+            call["function"]["name"] = name.into();
+        }
+        let Value::Object(more) = more else { panic!("{more} is no object") };
+        more.into_iter().for_each(|(field, value)| call[field] = value);
+        let event = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+        format!("data: {event}\n\n")
+    };
+    let (echo, one, two) = (Some("crm__echo"), "{\"text\":\"1\"}", "{\"text\":\"2\"}");
+    let always_0 = [
+        part(json!({ "index": 0, "id": "a" }), echo, one),
+        part(json!({ "index": 0, "id": "b" }), Some("crm__send"), two),
+    ];
+    let without_number = [
+        part(json!({ "id": "a" }), echo, "{\"text\":"),
+        part(json!({}), None, "\"1\"}"),
+        part(json!({ "id": "b" }), Some("crm__send"), "{\"text\":"),
+        part(json!({ "id": "b" }), Some("crm__send"), "\"2\"}"),
+    ];
+    let names_repeated = [
+        part(json!({ "index": 0, "id": "a" }), echo, "{\"text\":"),
+        part(json!({ "index": 1, "id": "b" }), Some("crm__send"), "{\"text\":"),
+        part(json!({ "index": 0, "id": "" }), echo, "\"1\"}"),
+        part(json!({ "index": 1 }), Some("crm__send"), "\"2\"}"),
+    ];
+    let name_behind_id = [
+        part(json!({ "index": 0 }), echo, one),
+        part(json!({ "index": 1, "id": "b" }), Some("crm__send"), two),
+    ];
+    for (parts, first) in [
+        (always_0.concat(), "a"),
+        (without_number.concat(), "a"),
+        (names_repeated.concat(), "a"),
+        (name_behind_id.concat(), "call-0"),
+    ] {
+        let reply = Reply::Raw(200, Vec::new(), format!("{parts}data: [DONE]\n\n").into_bytes());
+        let model = Model::replies(vec![reply, Reply::says("done")]).await;
+        let settings = agent(&model, json!({ "tools": ["api://crm/*"], "approval": "never" }));
+        let world = World::with(vec![("a", settings)]).await;
+        let (cx, _rx) = heard(context(Caller::local()));
+        let result = world.ask_as(&cx, "a", json!({ "prompt": "Do both." })).await.unwrap();
+        assert_eq!(result["structuredContent"]["answer"], "done", "{parts}: {result}");
+        let asked = model.asked();
+        let calls = asked[1].body["messages"][2]["tool_calls"].as_array().unwrap();
+        let calls: Vec<_> = calls
+            .iter()
+            .map(|call| (&call["id"], &call["function"]["name"], &call["function"]["arguments"]))
+            .collect();
+        let expected = [
+            (&json!(first), &json!("crm__echo"), &json!(one)),
+            (&json!("b"), &json!("crm__send"), &json!(two)),
+        ];
+        assert_eq!(calls, expected, "{parts}");
     }
 }
 

@@ -10,7 +10,8 @@ mod writer;
 
 pub use recent_calls::{Inspected, RecentCalls};
 pub(crate) use redact::Redaction;
-pub use redact::{is_secret_name, redact};
+pub use redact::redact;
+pub use tool::secret::names::is_secret_name;
 pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, shortened};
@@ -268,15 +269,19 @@ impl Record {
         match result {
             Ok(Outcome::Done(output)) => {
                 let status = if output.is_error() { Status::Error } else { Status::Ok };
-                let mut record = self.finish(status, output.failure(), output.size_bytes());
-                if let Some(end) = &mut record.end {
-                    end.account = output.account().cloned();
-                }
-                record
+                self.finish(status, output.failure(), output.size_bytes()).accounted(output.account())
             }
             Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => self.finish(Status::Ok, None, 0),
-            Err(error) => self.finish(status_of(error), Some(error), 0),
+            Err(error) => self.finish(status_of(error), Some(error), 0).accounted(error.account()),
         }
+    }
+
+    /// What it took, where the end says that.
+    fn accounted(mut self: Box<Self>, account: Option<&Account>) -> Box<Self> {
+        if let Some(end) = &mut self.end {
+            end.account = account.cloned();
+        }
+        self
     }
 
     /// How the reading of a document or a prompt ended.

@@ -8,30 +8,8 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 use tool::readable;
+use tool::secret::names::is_secret_name;
 use tool::secret::{MASK, PHONE, Redactor, SecretValues, masked_number};
-
-/// Names, without case and separators, that mean a secret wherever they end a field's name.
-const SECRET_NAMES: [&str; 19] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "token",
-    "apikey",
-    "accesskey",
-    "privatekey",
-    "appkey",
-    "applicationkey",
-    "secretkey",
-    "subscriptionkey",
-    "authorization",
-    "credential",
-    "credentials",
-    "cookie",
-    "session",
-    "otp",
-];
 
 /// The arguments as JSON text with every secret replaced by `***`.
 #[must_use]
@@ -315,15 +293,6 @@ fn hiding_of(schema: &Value) -> Hiding {
 
 fn hides(redaction: Option<&Redaction>) -> bool {
     redaction.is_some_and(|redaction| redaction.hiding != Hiding::Nothing)
-}
-
-/// Whether a field of this name holds a secret, as far as names tell.
-#[must_use]
-pub fn is_secret_name(name: &str) -> bool {
-    SECRET_NAMES.iter().any(|secret| {
-        let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
-        secret.bytes().rev().all(|letter| letters.next().is_some_and(|c| c.to_ascii_lowercase() == letter))
-    })
 }
 
 #[cfg(test)]

@@ -72,6 +72,30 @@ fn finds_by_words_of_names_descriptions_and_parameters() {
     }
 }
 
+/// TS-5: a verb that people say whatever they want chooses among tools for the same thing, and finds nothing by itself.
+#[test]
+fn a_verb_counts_in_names() {
+    let tool = |name: &str, about: &str| callable("billing", name, about, json!({ "id": {} }));
+    let billing = Toolbox::of(vec![
+        tool("create_invoice", "Makes an invoice."),
+        tool("delete_invoice", "Removes an invoice, so that nobody can get it any more."),
+        tool("get_invoice", "One invoice by its number."),
+        tool("get_customer", "One customer."),
+        tool("getReport", "What was billed."),
+    ]);
+    for (query, expected) in [
+        ("get invoice", "billing__get_invoice"),
+        ("get an invoice please", "billing__get_invoice"),
+        ("invoice get", "billing__get_invoice"),
+        ("delete invoice", "billing__delete_invoice"),
+        ("get customer", "billing__get_customer"),
+        ("get the report", "billing__getReport"),
+    ] {
+        assert_eq!(first(&billing, query), expected, "{query}");
+    }
+    assert_eq!(find(&billing, json!({ "query": "get weather" }))["total"], 0);
+}
+
 /// TS-3
 #[test]
 fn tells_the_rest_in_brief_when_definitions_are_long() {

@@ -12,10 +12,14 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use store::runs::{Claim, ClaimedRun, Commit, Run, State, Then, Writer};
 use store::{Store, runs};
 use tokio::sync::watch;
 use tool::RunId;
+
+/// How soon news are looked for again where the database has not answered.
+const AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) struct RunJournal {
     pub(super) store: Store,
@@ -237,8 +241,15 @@ impl Journal for RunJournal {
                 }
             }
             let (tenant, run) = (&self.claim.tenant, &self.claim.run);
-            let found = self.store.runs().news(tenant, run, seen).await;
-            let found = found.map_err(|error| Lost(error.to_string()))?;
+            let found = match self.store.runs().news(tenant, run, seen).await {
+                Ok(found) => found,
+                // Whatever is under way comes to its end meanwhile; what cannot be written down does not begin.
+                Err(error) if error.is_retryable() => {
+                    tokio::time::sleep(AGAIN).await;
+                    continue;
+                }
+                Err(error) => return Err(Lost(error.to_string())),
+            };
             self.has_news.store(false, Ordering::Release);
             let Some(last) = found.last() else { continue };
             let records: Result<Vec<_>, _> = found.iter().map(|row| from_row(&row.record)).collect();

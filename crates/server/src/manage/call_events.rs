@@ -142,16 +142,12 @@ impl Followed {
                 let block: Value = serde_json::from_str(content.get()).unwrap_or_default();
                 let told = json!({ "text": block["text"] });
                 let unchecked = self.unchecked.take();
-                match (self.kept.is_some(), unchecked) {
-                    (false, _) => self.tell_next("text", &told),
-                    (true, Some(_)) => self.tell("text", &told),
-                    (true, None) => {
-                        // It has the number that its record is about to have.
-                        self.has_written = true;
-                        let event = written("text", self.number + 1, told.to_string());
-                        self.waiting.push_back(event);
-                    }
+                if self.kept.is_none() {
+                    return self.tell_next("text", &told);
                 }
+                // A piece of a text stands before its record: whoever comes back behind it reads all of it.
+                self.has_written |= unchecked.is_none();
+                self.tell("text", &told);
             }
             tool::Event::Progress { .. } | tool::Event::Log { .. } => {}
         }

@@ -17,6 +17,7 @@ pub(super) struct Facts {
     pub(super) parameter: Option<String>,
     resource: Option<String>,
     location: Option<String>,
+    capability: Option<&'static str>,
 }
 
 /// Why it failed, where something is done about that.
@@ -229,6 +230,19 @@ impl Error {
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         self.0.facts.location.as_deref()
+    }
+
+    /// What the calling program would have to declare, e.g. `sampling.tools`.
+    #[must_use]
+    pub fn required_capability(&self) -> Option<&'static str> {
+        self.0.facts.capability
+    }
+
+    /// Says what the calling program would have to declare.
+    #[must_use]
+    pub fn requiring(mut self, capability: &'static str) -> Self {
+        self.0.facts.capability = Some(capability);
+        self
     }
 
     /// Marks that the same call may succeed later.

@@ -1,4 +1,4 @@
-//! Names that smell of a secret: the one place that decides which headers and query keys carry one.
+//! Names of secrets: the one place that decides which headers, query keys and fields of data carry one.
 
 use super::MASK;
 use percent_encoding::percent_decode_str;
@@ -46,10 +46,51 @@ pub fn is_likely_secret(name: &str) -> bool {
     })
 }
 
+/// Names of fields of data, without case and separators, that mean a secret wherever they end one. What a request is about
+/// has names like these, and people have to see it: `key`, `sort_key`, `max_tokens`, `session`.
+const FIELDS: [&str; 27] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "appkey",
+    "applicationkey",
+    "secretkey",
+    "subscriptionkey",
+    "accountkey",
+    "authkey",
+    "encryptionkey",
+    "masterkey",
+    "sharedkey",
+    "signingkey",
+    "authorization",
+    "bearer",
+    "jwt",
+    "credential",
+    "credentials",
+    "cookie",
+    "otp",
+];
+
+/// Whether a field of this name holds a secret, as far as names tell.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
+    FIELDS.iter().any(|secret| {
+        let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
+        secret.bytes().rev().all(|letter| letters.next().is_some_and(|c| c.to_ascii_lowercase() == letter))
+    })
+}
+
 /// How deep [`masked_fields`] looks; what lies deeper is not shown.
 const MAX_DEPTH: usize = 64;
 
-/// Data as people may see them: the fields whose names smell are masked.
+/// Data as people may see them: the fields whose names say that they are secret are masked.
 #[must_use]
 pub fn masked_fields(value: &Value) -> Value {
     masked_to(value, MAX_DEPTH)
@@ -60,8 +101,7 @@ fn masked_to(value: &Value, depth: usize) -> Value {
         Value::Object(_) | Value::Array(_) if depth == 0 => MASK.into(),
         Value::Object(fields) => {
             let mask = |(name, field): (&String, &Value)| {
-                let is_secret = is_likely_secret(name) && !field.is_object();
-                (name.clone(), if is_secret { MASK.into() } else { masked_to(field, depth - 1) })
+                (name.clone(), if is_secret_name(name) { MASK.into() } else { masked_to(field, depth - 1) })
             };
             Value::Object(fields.iter().map(mask).collect())
         }
@@ -75,11 +115,10 @@ fn masked_to(value: &Value, depth: usize) -> Value {
 pub fn hidden_fields(value: &Value) -> Vec<&Value> {
     match value {
         Value::Object(fields) => {
-            let hidden =
-                fields.iter().flat_map(|(name, field)| match is_likely_secret(name) && !field.is_object() {
-                    true => vec![field],
-                    false => hidden_fields(field),
-                });
+            let hidden = fields.iter().flat_map(|(name, field)| match is_secret_name(name) {
+                true => vec![field],
+                false => hidden_fields(field),
+            });
             hidden.collect()
         }
         Value::Array(items) => items.iter().flat_map(hidden_fields).collect(),
@@ -179,6 +218,7 @@ pub fn headers_schema(_: &mut SchemaGenerator) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn knows_the_names_of_secrets() {
@@ -226,6 +266,70 @@ mod tests {
         ] {
             assert!(!is_likely_secret(name), "{name}");
         }
+    }
+
+    /// AG-13, HT-5.6
+    #[test]
+    fn tells_secret_fields_from_what_a_call_is_about() {
+        for name in [
+            "password",
+            "passwd",
+            "pwd",
+            "db_password",
+            "userPassword",
+            "secret",
+            "clientSecret",
+            "token",
+            "accessToken",
+            "session_token",
+            "api_key",
+            "apiKey",
+            "X-Api-Key",
+            "access_key",
+            "secret_key",
+            "private_key",
+            "SIGNING_KEY",
+            "Authorization",
+            "credential",
+            "credentials",
+            "cookie",
+            "bearer",
+            "passphrase",
+            "sms_otp",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in [
+            "key",
+            "keys",
+            "primary_key",
+            "sort_key",
+            "object_key",
+            "project_key",
+            "issueKey",
+            "public_key",
+            "foreign_key",
+            "routing_key",
+            "partitionKey",
+            "tokens",
+            "max_tokens",
+            "secretary",
+            "session",
+            "session_id",
+            "private",
+            "is_private",
+            "subscription",
+            "signature",
+            "author",
+            "",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+        let data =
+            json!({ "key": "a.pdf", "auth": { "password": "P", "user": "ada" }, "list": [{ "token": 7 }] });
+        let shown = json!({ "key": "a.pdf", "auth": { "password": "***", "user": "ada" }, "list": [{ "token": "***" }] });
+        assert_eq!(masked_fields(&data), shown);
+        assert_eq!(hidden_fields(&data), [&json!("P"), &json!(7)]);
     }
 
     #[test]

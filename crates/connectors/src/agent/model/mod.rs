@@ -242,3 +242,23 @@ pub(super) struct Usage {
     pub(super) output: u64,
     pub(super) cached: u64,
 }
+
+impl Usage {
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.saturating_add(other.cached),
+        }
+    }
+
+    /// What has come to it since it was so much.
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(before.input),
+            output: self.output.saturating_sub(before.output),
+            cached: self.cached.saturating_sub(before.cached),
+        }
+    }
+}

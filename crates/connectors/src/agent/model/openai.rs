@@ -231,12 +231,15 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
             partial.answer.stop = Stop::Refused;
         }
         for (at, called) in delta.tool_calls.unwrap_or_default().0.into_iter().enumerate() {
-            let call = partial.call(called.index.unwrap_or(at))?;
-            if let Some(id) = called.id.filter(|id| !id.is_empty()) {
-                call.id = id;
-            }
+            let number = called.index.unwrap_or(at);
+            let call = match called.id.as_deref() {
+                None | Some("") => partial.call(number)?,
+                Some(id) => partial.call_of(id, called.index, number)?,
+            };
             let Some(function) = called.function else { continue };
-            call.name.push_str(function.name.as_deref().unwrap_or_default());
+            // Some servers repeat the whole name with every part of the arguments.
+            let name = function.name.filter(|name| *name != call.name);
+            call.name.push_str(name.as_deref().unwrap_or_default());
             call.arguments.push_str(&function.arguments.map(arguments_text).unwrap_or_default());
         }
     }

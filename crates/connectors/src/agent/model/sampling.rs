@@ -141,11 +141,12 @@ fn params<'a>(asked: &'a ModelRequest<'_>) -> Params<'a> {
     }
 }
 
-fn lacks(ability: &str) -> Error {
-    Error::unsupported(format!(
+fn lacks(ability: &'static str) -> Error {
+    let error = Error::unsupported(format!(
         "this agent uses the model of the MCP client that calls it, and the caller has not declared '{ability}'; call it \
          from a client that has, or give the agent another provider"
-    ))
+    ));
+    error.requiring(ability)
 }
 
 pub(in super::super) fn takes_tools(client: &dyn Client) -> bool {

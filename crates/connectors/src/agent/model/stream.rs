@@ -59,9 +59,35 @@ impl Partial {
         self.answer.thoughts.extend(thoughts);
     }
 
-    /// The call with this number. Of too many, all that are too many are one.
+    /// The call with this number, the last one where several have it.
     pub(super) fn call(&mut self, number: usize) -> Option<&mut ToolCall> {
-        let at = match self.numbers.iter().rposition(|known| *known == number) {
+        let known = self.numbers.iter().rposition(|known| *known == number);
+        self.call_or_new(known, number)
+    }
+
+    /// The call with this id, and this number where one was written. Where there is none, that is the one at the number as
+    /// long as it has no id, and else a new one: some servers give all calls of an answer the same number.
+    pub(super) fn call_of(
+        &mut self,
+        id: &str,
+        written: Option<usize>,
+        number: usize,
+    ) -> Option<&mut ToolCall> {
+        let mut calls = self.numbers.iter().zip(&self.answer.calls);
+        let is_same = |(known, call): (&usize, &ToolCall)| {
+            call.id == id && written.is_none_or(|number| number == *known)
+        };
+        let same = calls.rposition(is_same);
+        let last = self.numbers.iter().rposition(|known| *known == number);
+        let without_id = last.filter(|at| self.answer.calls[*at].id.is_empty());
+        let call = self.call_or_new(same.or(without_id), number)?;
+        id.clone_into(&mut call.id);
+        Some(call)
+    }
+
+    /// The call at this place, or one that begins. Of too many, all that are too many are one.
+    fn call_or_new(&mut self, known: Option<usize>, number: usize) -> Option<&mut ToolCall> {
+        let at = match known {
             Some(at) => at,
             None if self.numbers.len() > MAX_CALLS => self.numbers.len() - 1,
             None => {

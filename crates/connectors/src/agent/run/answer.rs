@@ -44,7 +44,10 @@ pub(super) async fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Out
     let error = error.of_service_alone(&thinking.agent.id);
     let is_over = error.kind() == ErrorKind::Cancelled || thinking.cx.cancel.is_cancelled();
     let is_refusal = error.kind().is_refusal() || error.kind() == ErrorKind::Internal;
-    if is_over || !thinking.has_thought && is_refusal {
+    if is_over {
+        return Err(error.accounted(account(thinking)?));
+    }
+    if !thinking.has_thought && is_refusal {
         return Err(error);
     }
     let said = match error.reason() {

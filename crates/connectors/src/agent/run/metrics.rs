@@ -4,11 +4,10 @@ use super::super::model::Usage;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use std::sync::Once;
 
-/// Counts a run that has ended, or a part of one, by what it has used.
-pub(super) fn count(used: Usage, cost_usd: f64, has_failed: bool) {
+/// Counts a run that has ended in this state, or a part of one, by what it has used.
+pub(super) fn count(used: Usage, cost_usd: f64, state: &'static str) {
     static DESCRIBED: Once = Once::new();
     DESCRIBED.call_once(describe);
-    let state = if has_failed { "failed" } else { "succeeded" };
     counter!("mcp_all_in_one_agent_runs_total", "state" => state).increment(1);
     let Usage { input, output, cached } = used;
     for (kind, count) in [("input", input), ("output", output), ("cached", cached)] {

@@ -113,5 +113,45 @@ pub(super) fn repeated_as(call: &ToolCall) -> String {
     let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
     let mut written = serde_json::from_str::<Value>(text).unwrap_or_default();
     written.sort_all_objects();
+    spell_alike(&mut written);
     written.to_string()
+}
+
+/// Gives numbers of one value one spelling: `0`, `-0`, `0.0` and `0e0` are the same to a tool.
+fn spell_alike(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(spell_alike),
+        Value::Array(items) => items.iter_mut().for_each(spell_alike),
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|_| number.is_f64()).filter(|float| float.fract() == 0.0);
+            // Beyond these a float is no whole number that a tool could tell from its neighbours.
+            if let Some(float) = whole.filter(|float| float.abs() < 9_007_199_254_740_992.0) {
+                *value = (float as i64).into();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AG-10
+    #[test]
+    fn knows_a_repetition_by_its_values() {
+        let repeated = |arguments: &str| {
+            let call = ToolCall { arguments: arguments.to_owned(), ..ToolCall::default() };
+            repeated_as(&call)
+        };
+        for zero in ["0", "-0", "0.0", "0e0", "-0.0", "0E+5"] {
+            let same = format!("{{\"b\": [{zero}], \"a\": 120.0}}");
+            assert_eq!(repeated(&same), repeated(r#"{"a":12e1,"b":[0]}"#), "{zero}");
+        }
+        for other in ["1", "0.1", "\"0\"", "null", "1e-7"] {
+            assert_ne!(repeated(other), repeated("0"), "{other}");
+        }
+        assert_ne!(repeated("9007199254740993"), repeated("9007199254740992.0"));
+        assert_eq!(repeated(""), repeated("{}"));
+    }
 }

@@ -12,48 +12,48 @@ use super::plan::Chosen;
 use super::work::AtWork;
 use serde_json::Value;
 use tool::secret::names::masked_fields;
-use tool::{Context, Outcome, Output, Result, Span, SpanKind};
+use tool::{Context, ErrorKind, Outcome, Output, Result, Span, SpanKind};
 
 /// An agent that is asked, and what its run had used before.
 pub(super) struct Invocation {
     span: Span,
-    before: Usage,
-    cost_before: f64,
+    before: Used,
 }
 
 impl Invocation {
     /// Begins the span of an agent; the context is the one to go on with.
     pub(super) fn begin(agent: &Agent, work: &AtWork, cx: Context) -> (Self, Context) {
-        let (before, cost_before) = used(work);
+        let before = Used::until_now(work);
         let mut span = cx.span(SpanKind::Internal, || format!("invoke_agent {}", agent.id));
-        let Some(inside) = cx.within_span(&span) else { return (Self { span, before, cost_before }, cx) };
+        let Some(inside) = cx.within_span(&span) else { return (Self { span, before }, cx) };
         span.note("gen_ai.operation.name", "invoke_agent");
         span.note("gen_ai.agent.name", agent.id.as_str());
         span.note("gen_ai.agent.description", agent.description.as_deref());
         span.note("mcp_all_in_one.run_id", work.run.id.as_str());
         agent.model.asking().note(&mut span);
-        (Self { span, before, cost_before }, *inside)
+        (Self { span, before }, *inside)
     }
 
-    /// Ends it with what this agent, and all that it asked, has used.
+    /// Ends it with what this agent, and all that it asked, has used since it began.
     pub(super) fn end(self, work: &AtWork, reply: &Result<Reply>) {
-        let Self { mut span, before, cost_before } = self;
-        let (now, cost) = used(work);
-        let spent = Usage {
-            input: now.input.saturating_sub(before.input),
-            output: now.output.saturating_sub(before.output),
-            cached: now.cached.saturating_sub(before.cached),
-        };
+        let Self { mut span, before } = self;
+        let now = Used::until_now(work);
         // What agents inside have used is counted with the one that was asked first.
         if !work.is_inside {
-            match reply {
-                Ok(Reply::Ended(output)) => metrics::count(spent, cost - cost_before, output.is_error()),
+            let state = match reply {
+                Ok(Reply::Ended(output)) if output.is_error() => Some("failed"),
+                Ok(Reply::Ended(_)) => Some("succeeded"),
                 // It is counted when it has ended, with all that it has used until then.
-                Ok(Reply::GoesOn(_)) => {}
-                Err(_) => metrics::count(spent, cost - cost_before, true),
+                Ok(Reply::GoesOn(_)) => None,
+                Err(error) if error.kind() == ErrorKind::Cancelled => Some("cancelled"),
+                Err(_) => Some("failed"),
+            };
+            if let Some(state) = state {
+                metrics::count(now.all.since(before.all), now.cost_usd - before.cost_usd, state);
             }
         }
         if work.run.spent().usage().is_some() {
+            let spent = now.here.since(before.here);
             span.note("gen_ai.usage.input_tokens", spent.input);
             span.note("gen_ai.usage.output_tokens", spent.output);
             span.note("gen_ai.usage.cache_read.input_tokens", spent.cached);
@@ -66,9 +66,23 @@ impl Invocation {
     }
 }
 
-fn used(work: &AtWork) -> (Usage, f64) {
-    let spent = work.run.spent();
-    (spent.usage().unwrap_or_default(), spent.cost_usd())
+/// What a run has used until now.
+struct Used {
+    all: Usage,
+    /// Without what stands in the spans of those who have worked on it before.
+    here: Usage,
+    cost_usd: f64,
+}
+
+impl Used {
+    fn until_now(work: &AtWork) -> Self {
+        let spent = work.run.spent();
+        Self {
+            all: spent.usage().unwrap_or_default(),
+            here: spent.usage_of_now(),
+            cost_usd: spent.cost_usd(),
+        }
+    }
 }
 
 /// Begins the span of a tool that the model asked for.

@@ -13,6 +13,8 @@ pub(super) struct Spent {
     pub(super) model_calls: u32,
     pub(super) tool_calls: u32,
     usage: Usage,
+    /// What of it was used before the run was taken up again.
+    recalled: Usage,
     /// A model has not said what it used.
     is_unknown: bool,
     cost_usd: Option<f64>,
@@ -87,12 +89,16 @@ impl Spent {
             self.is_unknown = true;
             return;
         };
-        self.usage.input = self.usage.input.saturating_add(usage.input);
-        self.usage.output = self.usage.output.saturating_add(usage.output);
-        self.usage.cached = self.usage.cached.saturating_add(usage.cached);
+        self.usage = self.usage.and(usage);
         if let Some(price) = price {
             *self.cost_usd.get_or_insert_default() += price.of(usage);
         }
+    }
+
+    /// Counts a model call that was made before the run was taken up again.
+    pub(super) fn recall(&mut self, usage: Option<Usage>, price: Option<PriceSettings>) {
+        self.thought(usage, price);
+        self.recalled = self.recalled.and(usage.unwrap_or_default());
     }
 
     /// Counts a call that the model asks for.
@@ -148,6 +154,11 @@ impl Spent {
     /// The tokens so far, where all models have told theirs.
     pub(super) fn usage(&self) -> Option<Usage> {
         (!self.is_unknown).then_some(self.usage)
+    }
+
+    /// The tokens since the run was taken up.
+    pub(super) fn usage_of_now(&self) -> Usage {
+        self.usage.since(self.recalled)
     }
 
     /// What it has cost so far, as far as there is a price.

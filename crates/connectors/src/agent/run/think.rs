@@ -129,7 +129,11 @@ impl<'a> Thinking<'a> {
         // A question to the caller's own model stays open until it is answered.
         let is_asked = known.called.is_some() && matches!(*self.agent.model, Model::Calling(_));
         let answer: Answer = match known.came.and_then(|value| serde_json::from_value(value).ok()) {
-            Some(answer) => answer,
+            Some(answer) => {
+                let answer: Answer = answer;
+                work.run.spent().recall(answer.usage, self.agent.price);
+                answer
+            }
             None => {
                 let masks = work.run.masks.lock().unwrap_or_else(PoisonError::into_inner).listed();
                 if !is_asked {
@@ -145,10 +149,10 @@ impl<'a> Thinking<'a> {
                 let is_held_back = self.is_held_back();
                 self.is_unchecked = is_held_back;
                 work.run.notes.came(&path, &Thought { answer: &answer, is_held_back }).await?;
+                work.run.spent().thought(answer.usage, self.agent.price);
                 answer
             }
         };
-        work.run.spent().thought(answer.usage, self.agent.price);
         self.has_thought = true;
         Ok(answer)
     }

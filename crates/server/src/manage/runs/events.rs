@@ -146,13 +146,15 @@ impl Follower {
 
     async fn take(&mut self, run: &Run, records: Vec<Record>) {
         let is_last_page = records.len() < PAGE as usize;
+        let last = records.last().map_or(self.seen, |record| record.seq);
         for record in records {
             self.seen = record.seq;
             // A run that was tried again has more than one end; a full page may be the last one, too.
-            self.is_over = record.record.kind == "ended" && (is_last_page || record.seq >= run.last_seq);
+            let is_last = record.seq == last && (is_last_page || last >= run.last_seq);
+            self.is_over = record.record.kind == "ended" && is_last;
             match run.agent() {
                 Some(_) => self.take_of_agent(run, record).await,
-                None => self.waiting.push_back(event(&record, &self.mask)),
+                None => self.waiting.push_back(event(&record, self.is_over, &self.mask)),
             }
         }
         // One that was cancelled before it began has nothing to say itself.
@@ -185,16 +187,17 @@ impl Follower {
     }
 }
 
-fn event(record: &Record, mask: &SecretValues) -> Event {
+/// The event of a record of a flow, which is the end of the run where it is over then.
+fn event(record: &Record, is_over: bool, mask: &SecretValues) -> Event {
     let Record { seq, record, .. } = record;
     let data: Value = serde_json::from_str(&record.data).unwrap_or_default();
     let name = match (record.kind.as_str(), record.path.is_empty()) {
-        ("ended", _) => "end",
+        ("ended", _) if is_over => "end",
         (
             "called" | "again" | "waiting" | "entered" | "succeeded" | "failed" | "skipped" | "cancelled",
             false,
         ) => "step",
-        ("begun" | "caught" | "cancel" | "pause" | "resume" | "retry", true) => "run",
+        ("begun" | "ended" | "caught" | "cancel" | "pause" | "resume" | "retry", true) => "run",
         _ => "progress",
     };
     let mut told = json!({
