@@ -1,14 +1,15 @@
 //! Discovery: what services offer, asked when they are new and whenever they say that it has changed.
 
-use crate::Gateway;
-use crate::catalog::{Service, State};
+use crate::catalog::{Route, Service, State};
 use crate::library::ResourceUpdate;
+use crate::policy::Limiter;
+use crate::{Gateway, inside};
 use futures::future::join_all;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tool::{Context, Error};
+use tool::{Context, Ended, Error, Reason, Result, Target};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -17,6 +18,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a new snapshot waits for services to say what they offer, so that those which are quick are in it.
 const BRIEFLY: Duration = Duration::from_secs(1);
+
+/// The way to a tool, and the limits of its tenant.
+type Resolved = (Arc<Route>, Option<Arc<Limiter>>);
 
 /// The services that have not yet said for the first time what they offer.
 #[derive(Debug)]
@@ -126,6 +130,56 @@ impl Gateway {
         }
     }
 
+    /// The tool that a call means. One of a service that has never said what it offers is waited for.
+    pub(crate) async fn resolve_heard(
+        &self,
+        cx: &Context,
+        target: &Target,
+        via: Option<&'static str>,
+    ) -> Result<Resolved> {
+        inside::may_begin(cx)?;
+        let found = self.resolve_through(cx, target, via);
+        match found.as_ref().is_err_and(is_unheard) {
+            // Rare and large: other calls need not have room for it.
+            true => Box::pin(self.wait_for_route(cx, target, via)).await,
+            false => found,
+        }
+    }
+
+    /// Waits until a snapshot has the tool or says why there is none, or the call's time is over.
+    async fn wait_for_route(
+        &self,
+        cx: &Context,
+        target: &Target,
+        via: Option<&'static str>,
+    ) -> Result<Resolved> {
+        let timeout = match target {
+            Target::Uri(uri) => uri.options().call_timeout(),
+            Target::Name(_) | Target::Trial(_) => None,
+        };
+        let cx = Context { deadline: inside::latest_end(cx), ..cx.clone() };
+        let cx = timeout.map_or(cx.clone(), |timeout| cx.for_at_most(timeout));
+        let mut swaps = self.catalog.changes();
+        loop {
+            let found = self.resolve_through(&cx, target, via);
+            if !found.as_ref().is_err_and(is_unheard) {
+                return found;
+            }
+            match cx.within(swaps.changed()).await {
+                Ok(Ok(())) => {}
+                Err(Ended::Cancelled) => return Err(Ended::Cancelled.error("")),
+                Ok(Err(_)) | Err(Ended::TimedOut) => return found,
+            }
+        }
+    }
+
+    fn resolve_through(&self, cx: &Context, target: &Target, via: Option<&'static str>) -> Result<Resolved> {
+        match via {
+            None => self.resolve(cx, target),
+            Some(_) => self.resolve_found(cx, target),
+        }
+    }
+
     /// Asks for documents and prompts; a service that does not say keeps those it had.
     async fn discover_library(&self, service: &Service, cx: &Context) {
         let Some(library) = service.connector().ok().and_then(|connector| connector.library()) else {
@@ -137,6 +191,11 @@ impl Gateway {
             Err(_) => tracing::warn!(?service, "{service:?} lists no documents in time"),
         }
     }
+}
+
+/// A service is being asked what it offers, so that the next snapshot may have the tool.
+fn is_unheard(error: &Error) -> bool {
+    error.reason() == Some(Reason::Unheard)
 }
 
 /// Waits for a connector to say that its tools have changed; true when it never will again.

@@ -262,10 +262,7 @@ impl Gateway {
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
         let mut watch = record.inspection.watch();
-        let found = inside::may_begin(cx).and_then(|()| match record.via() {
-            None => self.resolve(cx, &request.target),
-            Some(_) => self.resolve_found(cx, &request.target),
-        });
+        let found = self.resolve_heard(cx, &request.target, record.via()).await;
         let (route, tenant) = watch.step("resolve", found)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         // Whoever may not use the tool learns nothing else about it.

@@ -304,10 +304,11 @@ impl Gateway {
         } else {
             State::Disabled
         };
-        let pinning = match &state {
-            State::Open(connector) => connector.pinning(),
-            State::Disabled | State::Broken(_) => Pinning::Off,
+        let (pinning, named) = match &state {
+            State::Open(connector) => (connector.pinning(), connector.named_tools()),
+            State::Disabled | State::Broken(_) => (Pinning::Off, Vec::new()),
         };
+        let named = named.into_iter().map(Arc::new).collect();
         Service {
             metrics: self.numbers.of(tenant, &wanted.scheme, &wanted.id),
             tenant: tenant.clone(),
@@ -318,6 +319,7 @@ impl Gateway {
             state,
             variables: wanted.variables,
             tools: ArcSwapOption::empty(),
+            named: Arc::new(named),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
             unreached: ArcSwapOption::empty(),

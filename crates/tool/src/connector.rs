@@ -25,6 +25,11 @@ pub trait Connector: Send + Sync + 'static {
     /// Runs one tool. Ends soon after `cx.cancel` fires or `cx.deadline` passes.
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome>;
 
+    /// The tools that its settings name by themselves: they can be called before the service has said what it offers.
+    fn named_tools(&self) -> Vec<Tool> {
+        Vec::new()
+    }
+
     /// Probes reachability, cheaply and without side effects.
     async fn health(&self, cx: &Context) -> Result<()>;
 

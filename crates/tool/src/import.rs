@@ -92,6 +92,8 @@ pub struct ImportedTool {
     pub input_schema: Box<RawValue>,
     /// JSON Schema of the answers, where the description tells it and the definition does not.
     pub output_schema: Option<Box<RawValue>>,
+    /// What else steers its calls, by names: whether they may be repeated, and how messages are written on the wire.
+    pub steered_by: Map<String, Value>,
 }
 
 /// A setting that only the user knows.

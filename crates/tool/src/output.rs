@@ -19,6 +19,8 @@ pub struct Output {
     failure: Option<Box<Error>>,
     /// What it took, where that is recorded with the call.
     account: Option<Box<Account>>,
+    /// It is not what the tool's shape was written for.
+    is_unshaped: bool,
 }
 
 /// What a call took that goes on in steps of its own, for its record.
@@ -57,7 +59,7 @@ enum Body {
 
 impl Output {
     fn new(body: Body) -> Self {
-        Self { body, is_error: false, failure: None, account: None }
+        Self { body, is_error: false, failure: None, account: None, is_unshaped: false }
     }
 
     /// A result exactly as a service gave it.
@@ -163,6 +165,19 @@ impl Output {
     #[must_use]
     pub fn failure(&self) -> Option<&Error> {
         self.failure.as_deref()
+    }
+
+    /// Not what the tool's shape was written for, so that it is given as it is.
+    #[must_use]
+    pub fn unshaped(mut self) -> Self {
+        self.is_unshaped = true;
+        self
+    }
+
+    /// The tool's shape is not for it.
+    #[must_use]
+    pub fn is_unshaped(&self) -> bool {
+        self.is_unshaped
     }
 
     /// Says what it took.

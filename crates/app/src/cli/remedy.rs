@@ -34,7 +34,7 @@ fn about_reason(
         Reason::VariableNotSet => {
             Some("set the variable where you start this program, or write ${NAME:-default}".to_owned())
         }
-        Reason::InputNotGiven | Reason::ProgramNotFound | Reason::NoInstance => None,
+        Reason::InputNotGiven | Reason::ProgramNotFound | Reason::NoInstance | Reason::Unheard => None,
         // Agents stand in no mcp.json.
         Reason::ModelUnreachable
         | Reason::ModelRateLimited

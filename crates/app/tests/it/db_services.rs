@@ -114,3 +114,34 @@ async fn a_dead_database_is_saved_masked_and_reported() {
         refused.text
     );
 }
+
+/// DB-6, SV-5: tools are not told to be missing while their service hangs. Those that the settings name are called, and a
+/// call of any other waits for what the service offers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_tool_is_missing_while_its_service_hangs() {
+    // Nobody accepts what is connected.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = silent.local_addr().unwrap();
+    let app = TestApp::start(Backend::Sqlite).await;
+    let database =
+        json!({ "db_type": "postgresql", "connection_string": format!("postgres://u:p@{address}/x") });
+    let query = json!({ "id": "nq", "sql": "SELECT 1" });
+    app.service(json!({ "type": "db", "id": "slow", "config": database, "tools": [query] })).await;
+    let discovery = json!({ "type": "static", "endpoints": [address.to_string()] });
+    let far = json!({ "protocol": "grpc", "discovery": discovery, "timeout_ms": 60_000 });
+    let get = json!({ "id": "get", "rpc": "a.B/Get" });
+    app.service(json!({ "type": "svc", "id": "far", "config": far, "tools": [get] })).await;
+    for (uri, code) in [
+        ("db://slow/nq?timeout=300", "TIMEOUT"),
+        ("svc://far/get?timeout=300", "TIMEOUT"),
+        ("db://slow/query?timeout=300", "UNAVAILABLE"),
+        ("svc://far/other?timeout=300", "UNAVAILABLE"),
+    ] {
+        let reply = app.call(uri, json!({})).await.is(200);
+        assert_eq!(
+            (&reply.body["isError"], &reply.body["error"]["code"]),
+            (&json!(true), &json!(code)),
+            "{uri}"
+        );
+    }
+}

@@ -158,11 +158,37 @@ async fn assert_changes_of_messages_show(app: &TestApp, methods: &str) {
         let tool = changed.iter().find(|tool| tool["id"] == id).unwrap();
         tool["fields"].as_array().unwrap().iter().map(|change| change["field"].clone()).collect()
     };
-    assert_eq!(fields("customers_get"), ["input_schema", "output_schema"]);
+    assert_eq!(
+        fields("customers_get"),
+        ["input_schema", "messages.loyalty.v1.Customer", "output_schema"].map(Value::from)
+    );
     assert!(fields("customers_list").contains(&json!("output_schema")));
     let get =
         preview.body["tools"].as_array().unwrap().iter().find(|tool| tool["id"] == "customers_get").unwrap();
     assert_eq!(get["description"], "My own words.");
+}
+
+/// SV-12: what clients do not see and what steers calls all the same is shown, too: numbers of fields, and whether a call
+/// may be repeated.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_shows_changes_that_no_schema_tells() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let get = "rpc Get(Customer) returns (Customer)";
+    let import = json!({ "document": proto(&format!("{get};")), "config": config(), "id": "loyalty", "mode": "create" });
+    app.post("services/svc/import", import).await.is(201);
+    let safe = proto(&format!("{get} {{ option idempotency_level = NO_SIDE_EFFECTS; }}"));
+    let mut moved = proto(&format!("{get};"));
+    let text = moved["protos"]["loyalty.proto"].as_str().unwrap().replace("id = 1;", "id = 2;");
+    moved["protos"]["loyalty.proto"] = text.into();
+    for (document, field) in [(safe, "idempotency_level"), (moved, "messages.loyalty.v1.Customer")] {
+        let update = json!({ "document": document, "id": "loyalty", "mode": "preview" });
+        let preview = app.post("services/svc/import", update).await.is(200);
+        let changed = &preview.body["changes"]["changed"][0];
+        assert_eq!(
+            (&changed["id"], &changed["fields"][0]["field"]),
+            (&json!("customers_get"), &json!(field))
+        );
+    }
 }
 
 /// SV-12: what a service is described by is replaced, however it was described before, and so is where it is.

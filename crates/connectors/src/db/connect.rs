@@ -14,7 +14,7 @@ use super::tls::TlsSettings;
 use crate::shared::network::Policy;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ const WIRE_BYTES: usize = 1024 * 1024;
 /// The least that a value of SQLite may hold while it is worked with, by those who read and those who write.
 const READ_VALUE_BYTES: usize = 1024 * 1024;
 const WRITTEN_VALUE_BYTES: usize = 64 * 1024 * 1024;
-/// How long a writer waits for another one of the same SQLite file.
+/// How long making a file waits for another process that makes it, too.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What it takes to open a session.
@@ -63,7 +63,8 @@ impl Opener {
     }
 
     async fn open_file(&self, path: &Path, access: Access) -> Result<Box<dyn Session>> {
-        let options = file_options(path).read_only(access == Access::Read);
+        // Whoever waits for another one of the same file has the time of a statement.
+        let options = file_options(path, self.statement_timeout).read_only(access == Access::Read);
         // Whoever reads can show no more; what is written was bounded on its way here.
         let value_bytes = match access {
             Access::Read => self.limits.bytes.max(READ_VALUE_BYTES),
@@ -192,8 +193,8 @@ impl Opener {
     }
 }
 
-fn file_options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_TIMEOUT).disable_statement_logging()
+fn file_options(path: &Path, busy_timeout: Duration) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout).disable_statement_logging()
 }
 
 /// A file of ours is made when it is first needed: a reader could not.
@@ -208,7 +209,9 @@ async fn make_file(path: &Path) -> Result<()> {
         private_folders().create(folder).await.map_err(failed)?;
     }
     private_file().open(path).await.map_err(failed)?;
-    let options = file_options(path).create_if_missing(true);
+    let options = file_options(path, BUSY_TIMEOUT).create_if_missing(true);
+    // So that a slow reader holds up no writer.
+    let options = options.journal_mode(SqliteJournalMode::Wal);
     let session = SqliteSession::open(&options, WRITTEN_VALUE_BYTES).await;
     let session = session.map_err(|error| failure::of_opening(&error))?;
     Box::new(session).close().await;

@@ -88,6 +88,17 @@ pub(super) fn is_broken(error: &sqlx::Error) -> bool {
     }
 }
 
+/// The server has become one that only reads, e.g. because another one has taken its place.
+pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(said) = error else { return false };
+    // MySQL has one SQLSTATE for these and many others, and 1290 for every option that is in the way.
+    #[cfg(feature = "mysql")]
+    if let Some(said) = said.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
+        return said.number() == 1836 || (said.number() == 1290 && said.message().contains("read"));
+    }
+    code_of(&**said) == "25006"
+}
+
 /// The table or a column is not what it was, so that the catalog is to be read again.
 pub(super) fn is_outdated(error: &Error) -> bool {
     let codes = ["42P01", "42703", "42S02", "42S22", "1"];
@@ -103,6 +114,12 @@ fn of_database(said: &dyn DatabaseError) -> Error {
     }
     let kind = kind_of(&code, &message);
     let error = match kind {
+        _ if is_busy(&code) => {
+            let message = format!(
+                "others held the file for longer than 'statement_timeout_ms' of the service: {message}; try again later"
+            );
+            coded(kind, message, &code)
+        }
         ErrorKind::Timeout => coded(kind, "the statement took too long and was ended".to_owned(), &code),
         ErrorKind::Unavailable => coded(kind, format!("the database is not available: {message}"), &code),
         // Doors show the code of a failure, and of what is refused only the words.
@@ -114,9 +131,14 @@ fn of_database(said: &dyn DatabaseError) -> Error {
     match kind {
         ErrorKind::Timeout | ErrorKind::Unavailable => error.retryable(),
         // Deadlocks, conflicts between transactions, a file that another writer has locked.
-        _ if matches!(code.as_str(), "40001" | "40P01" | "5" | "6" | "261" | "517") => error.retryable(),
+        _ if is_busy(&code) || matches!(code.as_str(), "40001" | "40P01" | "6" | "517") => error.retryable(),
         _ => error,
     }
+}
+
+/// A file of SQLite that others have locked.
+fn is_busy(code: &str) -> bool {
+    matches!(code, "5" | "261")
 }
 
 fn coded(kind: ErrorKind, message: String, code: &str) -> Error {

@@ -67,6 +67,8 @@ struct Db {
     client: Client,
     selection: Selection,
     offer: Offer,
+    /// The tools that need no catalog.
+    named: Entries,
     known: Mutex<Option<Arc<Known>>>,
     /// One reads the catalog, the others wait for it.
     reading: tokio::sync::Mutex<()>,
@@ -104,8 +106,10 @@ impl Offer {
 #[derive(Debug)]
 struct Known {
     catalog: Catalog,
-    tools: BTreeMap<String, Entry>,
+    tools: Entries,
 }
+
+type Entries = BTreeMap<String, Arc<Entry>>;
 
 /// One tool and what it does.
 #[derive(Debug)]
@@ -126,12 +130,20 @@ enum Action {
 }
 
 impl Db {
-    fn new(client: Client, selection: Selection, offer: Offer, refresh: Duration, env: &Env) -> Arc<Self> {
+    fn new(
+        client: Client,
+        selection: Selection,
+        offer: Offer,
+        refresh: Duration,
+        env: &Env,
+    ) -> Result<Arc<Self>> {
         let end = env.shutdown.child_token();
-        Arc::new_cyclic(|this| Self {
+        let named = tools::named(&offer)?;
+        Ok(Arc::new_cyclic(|this| Self {
             client,
             selection,
             offer,
+            named,
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
             changes: watch::channel(0).0,
@@ -140,7 +152,7 @@ impl Db {
             _guard: end.clone().drop_guard(),
             end,
             this: this.clone(),
-        })
+        }))
     }
 
     /// The tools, from memory where the catalog was read before.
@@ -166,7 +178,7 @@ impl Db {
         if let Some(known) = before.as_ref().filter(|known| known.catalog == catalog) {
             return Ok(known.clone());
         }
-        let tools = tools::all(&catalog, &self.selection, &self.offer)?;
+        let tools = tools::all(&catalog, &self.selection, &self.offer, &self.named)?;
         let known = Arc::new(Known { catalog, tools });
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
         match before {
@@ -197,8 +209,11 @@ impl Db {
     }
 
     async fn run(&self, cx: &Context, call: &Call) -> Result<Output> {
-        let known = self.known().await?;
-        let Some(entry) = known.tools.get(&call.tool) else {
+        let entry = match self.named.get(&call.tool) {
+            Some(named) => Some(named.clone()),
+            None => self.known().await?.tools.get(&call.tool).cloned(),
+        };
+        let Some(entry) = entry else {
             let why = self.why_absent(&call.tool).map(|why| format!(": {why}")).unwrap_or_default();
             return Err(Error::not_found(format!("the service has no tool '{}'{why}", call.tool)));
         };
@@ -313,6 +328,10 @@ impl Connector for Db {
         };
         let known = self.client.within(cx, &Default::default(), work).await?;
         Ok(known.tools.values().map(|entry| entry.tool.clone()).collect())
+    }
+
+    fn named_tools(&self) -> Vec<Tool> {
+        self.named.values().map(|entry| entry.tool.clone()).collect()
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {

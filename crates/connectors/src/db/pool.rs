@@ -4,6 +4,7 @@ use super::connect::Opener;
 use super::engine::{Described, Interrupt, Origin, Session, Statement};
 use super::failure;
 use super::rows::{Cut, Finished, Limits, Rows, needs_memory, too_large};
+use super::settings::DbType;
 use super::sql::Access;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,8 @@ const RESTED: Duration = Duration::from_secs(300);
 const GOODBYE: Duration = Duration::from_secs(5);
 /// The server is to end a statement itself; we do so a little later.
 const GRACE: Duration = Duration::from_millis(500);
+
+const TOO_LONG: &str = "the statement took longer than 'statement_timeout_ms' of the service and was ended";
 
 /// The sessions of one database: at most `size`, for readers and writers together.
 #[derive(Debug)]
@@ -98,6 +101,11 @@ impl Pool {
         self.resting().retain(|resting| resting.since.elapsed() < RESTED);
     }
 
+    /// Closes the sessions for writing that rest.
+    fn forget_writers(&self) {
+        self.resting().retain(|resting| resting.access != Access::Write);
+    }
+
     fn take(&self, access: Access) -> Option<Resting> {
         let mut resting = self.resting();
         let at = resting.iter().rposition(|resting| resting.access == access)?;
@@ -144,8 +152,14 @@ impl Lease {
     /// The same, for rows whose columns are known already.
     pub(super) async fn read_into(&mut self, statement: &Statement, rows: &mut Rows) -> Result<()> {
         let (session, time) = self.begin()?;
+        let begun = Instant::now();
         let done = timeout(time, session.fetch(statement, rows)).await;
         self.end(done)?;
+        // MariaDB ends some functions when the time is over, e.g. benchmark, and answers as if they were done.
+        let opener = &self.pool.opener;
+        if opener.db_type == DbType::Mysql && begun.elapsed() >= opener.statement_timeout {
+            return Err(Error::timeout(TOO_LONG).retryable());
+        }
         // The server goes on sending what nobody reads, until it is told to stop. Statements of ours ask for one
         // row too many at the most.
         let is_over = match (rows.cut(), statement.origin) {
@@ -218,9 +232,7 @@ impl Lease {
 
     fn end<T>(&mut self, done: Result<sqlx::Result<T>, Elapsed>) -> Result<T> {
         let Ok(done) = done else {
-            let message =
-                "the statement took longer than 'statement_timeout_ms' of the service and was ended";
-            let error = Error::timeout(message).retryable().in_doubt();
+            let error = Error::timeout(TOO_LONG).retryable().in_doubt();
             // A server ends statements by itself, so one that did not is out of order; a file is merely busy.
             let is_server = matches!(self.interrupt(), Some(Interrupt::Statement(_)));
             return Err(if is_server { error.because(Reason::AttemptTimedOut) } else { error });
@@ -228,6 +240,11 @@ impl Lease {
         self.is_running = false;
         done.map_err(|error| {
             self.is_spent |= failure::is_broken(&error);
+            if self.access == Access::Write && failure::is_read_only(&error) {
+                // Whoever comes next connects anew, perhaps to the server that writes now.
+                self.is_spent = true;
+                self.pool.forget_writers();
+            }
             let is_outgrown = self.held.as_ref().is_some_and(|held| held.session.is_outgrown());
             match self.interrupt() {
                 _ if !is_outgrown => failure::of(&error),

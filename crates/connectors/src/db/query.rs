@@ -85,6 +85,17 @@ impl NamedQuery {
         Ok(values)
     }
 
+    /// The type of PostgreSQL that a parameter is declared to be of.
+    pub(super) fn declared(&self, name: &str) -> &'static str {
+        let parameter = self.parameters.iter().find(|parameter| parameter.name == name);
+        match parameter.map_or(ParameterType::String, |parameter| parameter.parameter_type) {
+            ParameterType::String | ParameterType::Unknown => "text",
+            ParameterType::Integer => "int8",
+            ParameterType::Number => "numeric",
+            ParameterType::Boolean => "bool",
+        }
+    }
+
     /// JSON Schema of the arguments.
     pub(super) fn input_schema(&self) -> Value {
         let mut properties = Map::new();
@@ -129,13 +140,15 @@ impl ParameterSettings {
         if !self.parameter_type.accepts(&rounded) {
             return Err(wrong(&self.name, &format!("must be {}", self.parameter_type.in_words())));
         }
-        match &self.enum_values {
-            Some(values) if !values.contains(&rounded) => {
-                let values: Vec<_> = values.iter().map(Value::to_string).collect();
-                Err(wrong(&self.name, &format!("must be one of {}", values.join(", "))))
-            }
-            _ => Ok(value),
+        if self.allows(&rounded) {
+            return Ok(value);
         }
+        let values: Vec<_> = self.enum_values.iter().flatten().map(Value::to_string).collect();
+        Err(wrong(&self.name, &format!("must be one of {}", values.join(", "))))
+    }
+
+    fn allows(&self, value: &Value) -> bool {
+        self.enum_values.as_ref().is_none_or(|values| values.contains(value))
     }
 }
 
@@ -239,6 +252,12 @@ fn check_parameters(query: &QuerySettings, path: &str, problems: &mut Vec<Proble
                 parameter.parameter_type.in_words()
             );
             refuse("default_value", "WrongType", message);
+        } else if let Some(default) =
+            parameter.default_value.as_ref().filter(|value| !parameter.allows(value))
+        {
+            let message =
+                format!("'{}' defaults to {default}, which 'enum_values' does not list", parameter.name);
+            refuse("default_value", "NotAllowed", message);
         }
         if parameter.enum_values.iter().flatten().any(is_wrong) {
             let message =

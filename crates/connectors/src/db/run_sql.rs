@@ -20,6 +20,19 @@ use tool::{Context, Error, ErrorKind, Output, Result};
 /// number each.)
 const AROUND_BYTES: usize = 64;
 
+/// A statement that reads, and the query of the settings that it belongs to, unless a caller has written it.
+#[derive(Clone, Copy)]
+struct Written<'a> {
+    template: &'a Template,
+    query: Option<&'a NamedQuery>,
+}
+
+impl Written<'_> {
+    fn author(&self) -> Author {
+        if self.query.is_some() { Author::Settings } else { Author::Caller }
+    }
+}
+
 impl Db {
     /// The tool `query`.
     pub(super) async fn query(
@@ -32,7 +45,7 @@ impl Db {
         let rows = arguments.number("maxRows", most, 1, most)?;
         let limits = limits.of_rows(rows);
         let (template, params) = self.statement_of(arguments, Access::Read)?;
-        self.read_template(cx, (&template, Author::Caller), &params, limits).await
+        self.read_template(cx, Written { template: &template, query: None }, &params, limits).await
     }
 
     /// A query with a name.
@@ -44,7 +57,8 @@ impl Db {
         limits: Limits,
     ) -> Result<Output> {
         let values = query.values(arguments.0)?;
-        self.read_template(cx, (&query.template, Author::Settings), &values, limits).await
+        let written = Written { template: &query.template, query: Some(query) };
+        self.read_template(cx, written, &values, limits).await
     }
 
     /// The tool `execute`.
@@ -75,11 +89,11 @@ impl Db {
     async fn read_template(
         &self,
         cx: &Context,
-        written: (&Template, Author),
+        written: Written<'_>,
         params: &Map<String, Value>,
         limits: Limits,
     ) -> Result<Output> {
-        check_params(written.0, params)?;
+        check_params(written.template, params)?;
         let (mut lease, is_fresh) = self.client.lease(Access::Read, self.check_for(Access::Read)).await?;
         let mut found = self.read_once(cx, &mut lease, written, params, limits).await;
         let is_dead = found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable);
@@ -128,7 +142,7 @@ impl Db {
         &self,
         cx: &Context,
         lease: &mut Lease,
-        written: (&Template, Author),
+        written: Written<'_>,
         params: &Map<String, Value>,
         limits: Limits,
     ) -> Result<Finished> {
@@ -142,19 +156,22 @@ impl Db {
         &self,
         cx: &Context,
         lease: &mut Lease,
-        written: (&Template, Author),
+        written: Written<'_>,
         params: &Map<String, Value>,
         limits: Limits,
     ) -> Result<Finished> {
         let db_type = self.selection.db_type;
-        let (template, author) = written;
-        self.check_functions(lease, template, Access::Read, author).await?;
+        let template = written.template;
+        self.check_functions(lease, template, Access::Read, written.author()).await?;
         // SQLite calls columns what stands there, and knows names of parameters itself.
         let asked = match db_type {
             DbType::Sqlite => template.written(),
             DbType::Postgresql | DbType::Mysql => template.render(db_type, &[]).0,
         };
-        let described = lease.describe(&asked).await?;
+        let described = match (lease.describe(&asked).await, written.query) {
+            (Err(error), Some(query)) => describe_as_declared(lease, query, error).await?,
+            (described, _) => described?,
+        };
         let limits =
             limits.beside(columns(&described.headings).len() + AROUND_BYTES + 8 * described.headings.len());
         let (sql, names) = template.render(db_type, &described.parameter_types);
@@ -194,6 +211,43 @@ impl Db {
         let values = bind(cx, &names, params, (&types, db_type))?;
         lease.execute(&Statement { sql, values, origin: Origin::Somebody }).await
     }
+}
+
+/// Asks again where PostgreSQL cannot tell of what type parameters are: those are what the settings declare. All others
+/// stay of the type that it tells, which may be one that the settings have no word for.
+async fn describe_as_declared(lease: &mut Lease, query: &NamedQuery, error: Error) -> Result<Described> {
+    let template = &query.template;
+    let names = template.render(DbType::Postgresql, &[]).1;
+    let mut types = vec![String::new(); names.len()];
+    let mut error = error;
+    while let Some(at) = undetermined(&error).filter(|at| types.get(*at).is_some_and(String::is_empty)) {
+        types[at] = query.declared(names[at]).to_owned();
+        // The refusal has ended the transaction.
+        lease.command("ROLLBACK").await?;
+        lease.begin_reading().await?;
+        match lease.describe(&template.render(DbType::Postgresql, &types).0).await {
+            Ok(described) => {
+                let told = described.parameter_types.iter().zip(types);
+                let known = |(told, declared): (&String, String)| match declared.is_empty() {
+                    true => told.clone(),
+                    false => declared,
+                };
+                return Ok(Described { parameter_types: told.map(known).collect(), ..described });
+            }
+            Err(other) => error = other,
+        }
+    }
+    Err(error)
+}
+
+/// The parameter, from 0, of which PostgreSQL says in any language that it cannot tell its type.
+fn undetermined(error: &Error) -> Option<usize> {
+    if !matches!(error.service_code(), Some("42P08" | "42P18")) {
+        return None;
+    }
+    let (_, number) = error.message().split_once('$')?;
+    let digits = number.find(|character: char| !character.is_ascii_digit()).unwrap_or(number.len());
+    number[..digits].parse::<usize>().ok()?.checked_sub(1)
 }
 
 /// Says that a statement may only read, where the database calls it wrong for another reason.

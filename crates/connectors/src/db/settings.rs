@@ -201,7 +201,7 @@ impl tool::Settings for Settings {
             limits,
             queries,
         };
-        Ok(Db::new(client, selection, offer, self.refresh, env))
+        Ok(Db::new(client, selection, offer, self.refresh, env)?)
     }
 }
 

@@ -4,10 +4,9 @@ use super::catalog::{Catalog, Column, Table};
 use super::operation::Operation;
 use super::selection::Selection;
 use super::settings::DbType;
-use super::{Action, Entry, Offer};
+use super::{Action, Entries, Entry, Offer};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tool::definition::object_schema;
 use tool::{Error, Result, Tool};
@@ -15,18 +14,14 @@ use tool::{Error, Result, Tool};
 /// Names that no query may have.
 pub(super) const FIXED: [&str; 4] = ["tables", "describe", "query", "execute"];
 
-/// Every tool that is offered over this catalog, by name.
+/// Every tool that is offered over this catalog, by name, with those that need none.
 pub(super) fn all(
     catalog: &Catalog,
     selection: &Selection,
     offer: &Offer,
-) -> Result<BTreeMap<String, Entry>> {
-    let mut tools = BTreeMap::new();
-    let mut add = |name: &str, action: Action, definition: Definition| -> Result<()> {
-        let tool = definition.tool(name)?;
-        tools.insert(name.to_owned(), Entry { tool, action });
-        Ok(())
-    };
+    named: &Entries,
+) -> Result<Entries> {
+    let mut tools = Entries::new();
     for table in &catalog.tables {
         for operation in offer.operations.iter().copied().filter(|operation| offer.allows(*operation, table))
         {
@@ -35,18 +30,25 @@ pub(super) fn all(
                 None => format!("{}_{}", table.prefix, operation.as_str()),
             };
             let definition = of_table(table, operation, offer, selection.db_type);
-            add(&name, Action::Table(Arc::clone(table), operation), definition)?;
+            add(&mut tools, &name, Action::Table(Arc::clone(table), operation), definition)?;
         }
     }
-    add("tables", Action::Tables, of_tables())?;
-    add("describe", Action::Describe, of_describe())?;
     let may_send_sql = !catalog.is_superuser || offer.allows_superuser;
     if offer.has_query && may_send_sql {
-        add("query", Action::Query, of_query(selection, offer))?;
+        add(&mut tools, "query", Action::Query, of_query(selection, offer))?;
     }
     if offer.has_execute() && may_send_sql {
-        add("execute", Action::Execute, of_execute(selection))?;
+        add(&mut tools, "execute", Action::Execute, of_execute(selection))?;
     }
+    tools.extend(named.clone());
+    Ok(tools)
+}
+
+/// The tools that are the same over any catalog, by name.
+pub(super) fn named(offer: &Offer) -> Result<Entries> {
+    let mut tools = Entries::new();
+    add(&mut tools, "tables", Action::Tables, of_tables())?;
+    add(&mut tools, "describe", Action::Describe, of_describe())?;
     for (index, query) in offer.queries.iter().enumerate() {
         let definition = Definition {
             description: query.description.clone(),
@@ -55,9 +57,14 @@ pub(super) fn all(
             hints: Hints::READING,
         };
         let tool = definition.tool(&query.id)?.shaped(query.shape.clone()).taking_null(true);
-        tools.insert(query.id.clone(), Entry { tool, action: Action::Named(index) });
+        tools.insert(query.id.clone(), Arc::new(Entry { tool, action: Action::Named(index) }));
     }
     Ok(tools)
+}
+
+fn add(tools: &mut Entries, name: &str, action: Action, definition: Definition) -> Result<()> {
+    tools.insert(name.to_owned(), Arc::new(Entry { tool: definition.tool(name)?, action }));
+    Ok(())
 }
 
 /// What a client is told of a tool, beside its name.

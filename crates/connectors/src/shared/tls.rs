@@ -66,9 +66,21 @@ fn check_identity(certificate: &Secret, key: &Secret, problems: &mut Vec<Problem
     }
     // A key of another certificate would only show when the server asks for it.
     let (chain, private) = (chain?, private?);
-    if CertifiedKey::from_der(chain.clone(), private.clone_key(), &default_provider()).is_err() {
-        refuse("key", "is not the key of 'tls.certificate'", problems);
-        return None;
+    match CertifiedKey::from_der(chain.clone(), private.clone_key(), &default_provider()) {
+        Ok(_) => {}
+        Err(rustls::Error::InconsistentKeys(_)) => {
+            refuse("key", "is not the key of 'tls.certificate'", problems);
+            return None;
+        }
+        Err(rustls::Error::InvalidCertificate(why)) => {
+            let why = format!("cannot be used: it must be an X.509 certificate of version 3 ({why})");
+            refuse("certificate", &why, problems);
+            return None;
+        }
+        Err(why) => {
+            refuse("key", &format!("cannot be used: {why}"), problems);
+            return None;
+        }
     }
     Some((chain, private))
 }
@@ -98,4 +110,34 @@ fn certificates(pem: &str) -> Option<Vec<CertificateDer<'static>>> {
 
 fn refuse(field: &str, why: &str, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(format!("tls.{field}"), "InvalidPem", format!("'tls.{field}' {why}")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use testkit::certificates::Authority;
+
+    /// SV-2
+    #[test]
+    fn says_why_a_certificate_cannot_be_used() {
+        let authority = Authority::new();
+        let (one, other) = (authority.identity("one"), authority.identity("other"));
+        let mut der = certificates(&one.certificate).unwrap().remove(0).to_vec();
+        let version = der.windows(5).position(|bytes| bytes == [0xa0, 3, 2, 1, 2]).unwrap();
+        der[version + 4] = 0;
+        let body = BASE64_STANDARD.encode(der);
+        let old = format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
+        for (certificate, key, path, words) in [
+            (&one.certificate, &one.key, "", ""),
+            (&one.certificate, &other.key, "tls.key", "is not the key of"),
+            (&old, &one.key, "tls.certificate", "of version 3"),
+        ] {
+            let mut problems = Vec::new();
+            check_identity(&Secret::new(certificate.clone()), &Secret::new(key.clone()), &mut problems);
+            let told = problems.first().map_or(("", ""), |told| (told.path.as_str(), told.message.as_str()));
+            assert!(told.0 == path && told.1.contains(words), "{told:?}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ impl Fallbacks {
     /// What is answered instead of the service, if something is.
     pub(super) fn answer(&self, tool: &str, open: &Error) -> Option<Output> {
         let json = RawValue::from_string(self.of(tool)?.to_string()).ok()?;
-        Some(Output::json_with_remark(json, &format!("fallback: {}", open.message())))
+        Some(Output::json_with_remark(json, &format!("fallback: {}", open.message())).unshaped())
     }
 
     /// What a tool promises of its answers, also of those while the service is left alone: strict clients take an answer
@@ -35,12 +35,6 @@ impl Fallbacks {
             Value::Object(_) => Some(json!({ "type": "object" })),
             _ => None,
         }
-    }
-
-    /// Whether the tool has an answer for that time.
-    #[cfg(feature = "grpc")]
-    pub(super) fn has(&self, tool: &str) -> bool {
-        self.of(tool).is_some()
     }
 
     fn of(&self, tool: &str) -> Option<&Value> {

@@ -78,6 +78,14 @@ impl Connector for Svc {
         }
     }
 
+    fn named_tools(&self) -> Vec<Tool> {
+        match &self.protocol {
+            Protocol::Http(_) => Vec::new(),
+            #[cfg(feature = "grpc")]
+            Protocol::Grpc(grpc) => grpc.named_tools(),
+        }
+    }
+
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let pass = match self.breaker.admit() {
             Ok(pass) => pass,

@@ -5,6 +5,7 @@ mod calls;
 mod discovery;
 mod kubernetes;
 mod nacos;
+mod refused_registry;
 mod resilience;
 mod settings;
 mod sign_in;

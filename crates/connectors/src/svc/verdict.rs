@@ -13,7 +13,7 @@ pub(super) fn of(error: Option<&Error>) -> Verdict {
     let Some(error) = error else { return Verdict::Succeeded };
     match error.kind() {
         // The registry's fault: it may name somebody the next moment.
-        ErrorKind::Unavailable if is_of_registry(error) => Verdict::Unknown,
+        ErrorKind::Unavailable | ErrorKind::Upstream if is_of_registry(error) => Verdict::Unknown,
         ErrorKind::Unavailable => Verdict::Failed,
         ErrorKind::Timeout if error.reason() == Some(Reason::AttemptTimedOut) => Verdict::Failed,
         ErrorKind::Upstream | ErrorKind::Missing => {
@@ -26,5 +26,10 @@ pub(super) fn of(error: Option<&Error>) -> Verdict {
 }
 
 fn is_of_registry(error: &Error) -> bool {
-    matches!(error.reason(), Some(Reason::NoInstance | Reason::CredentialsRejected))
+    let is_answer = error.status().is_some() || error.service_code().is_some();
+    match error.reason() {
+        Some(Reason::NoInstance) => true,
+        Some(Reason::CredentialsRejected) => !is_answer,
+        _ => false,
+    }
 }

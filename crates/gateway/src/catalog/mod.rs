@@ -56,6 +56,8 @@ pub struct TenantCatalog {
     /// Its services were opened with leave to use the private network where they say so.
     may_use_private_network: bool,
     services: BTreeMap<String, BTreeMap<String, Arc<Service>>>,
+    /// Those of them that had never said what they offer when the snapshot was made, and can be asked.
+    unheard: Vec<Arc<Service>>,
     by_address: HashMap<String, HashMap<String, HashMap<String, Arc<Route>>>>,
     by_name: HashMap<String, Arc<Route>>,
     own: BTreeMap<String, Own>,
@@ -111,6 +113,9 @@ impl TenantCatalog {
         let taken = own.iter().filter(|tool| tool.is_active).map(|tool| tool.name.as_str());
         let taken = taken.chain([FIND_TOOLS, CALL_TOOL]).collect();
         for service in &all {
+            if service.connector().is_ok() && !service.has_answered() {
+                catalog.unheard.push(service.clone());
+            }
             catalog.add_routes(service, &taken, previous, result_budget);
         }
         for tool in own {
@@ -132,7 +137,7 @@ impl TenantCatalog {
         previous: Option<&Self>,
         result_budget: Option<usize>,
     ) {
-        for tool in service.tools.load().iter().flat_map(|tools| tools.iter()) {
+        for tool in service.known_tools().iter() {
             let mut name = match service.is_prefixed() {
                 true => naming::wire_name(&service.id, tool.name()),
                 false => tool.name().to_owned(),
@@ -260,7 +265,7 @@ impl TenantCatalog {
         if let Some(error) = self.services().find_map(is_held) {
             return Err(error);
         }
-        match self.services().find(is_of).and_then(|service| service.excuse()) {
+        match self.services().find(is_of).and_then(|service| self.excuse(service)) {
             Some(error) => Err(error),
             None => {
                 let name = shortened(name);
@@ -285,6 +290,12 @@ impl TenantCatalog {
         self.missing_tool(uri, tool, types)
     }
 
+    /// What a call to a tool meets that the service is not known to have, where that is not the last word.
+    fn excuse(&self, service: &Arc<Service>) -> Option<Error> {
+        let is_unheard = || self.unheard.iter().any(|unheard| Arc::ptr_eq(unheard, service));
+        service.excuse().or_else(|| is_unheard().then(|| service.unheard()))
+    }
+
     /// Why a URI leads nowhere.
     fn missing_tool(&self, uri: &Uri, tool: &str, types: &Types) -> Result<Arc<Route>> {
         let scheme = uri.scheme();
@@ -300,7 +311,7 @@ impl TenantCatalog {
         let Some(service) = self.service(scheme, uri.service()) else {
             return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));
         };
-        if let Some(error) = service.excuse().or_else(|| service.held(|held| held == tool)) {
+        if let Some(error) = self.excuse(service).or_else(|| service.held(|held| held == tool)) {
             return Err(error);
         }
         let why = service.connector().ok().and_then(|connector| connector.absence(tool));

@@ -165,7 +165,7 @@ impl TenantCatalog {
                 match self.missing_tool(&over.uri, over.uri.tool().unwrap_or_default(), types) {
                     Err(error) => {
                         let message = format!("tool '{name}' leads to {}: {error}", over.uri);
-                        Error::new(error.kind(), message).with("tool", name)
+                        error.restated(message).with("tool", name)
                     }
                     Ok(_) => Error::internal("a tool has no route though its target has one"),
                 }

@@ -45,7 +45,7 @@ impl TenantCatalog {
         if let Some(route) = self.route(&service.scheme, &service.id, name) {
             return Ok(route.clone());
         }
-        if let Some(error) = service.excuse().or_else(|| service.held(|held| held == name)) {
+        if let Some(error) = self.excuse(service).or_else(|| service.held(|held| held == name)) {
             return Err(error);
         }
         let name = shortened(name);

@@ -28,6 +28,8 @@ pub struct Service {
     pub variables: Vec<String>,
     /// What it offered when last asked; nothing until the first answer.
     pub(crate) tools: ArcSwapOption<Vec<Arc<Tool>>>,
+    /// What its settings name by themselves, which can be called until then.
+    pub(crate) named: Arc<Vec<Arc<Tool>>>,
     /// Its documents and prompts when it was last asked, where it has such.
     pub(crate) offer: ArcSwapOption<Offer>,
     /// Why it did not say what it offers when it was last asked.
@@ -102,9 +104,8 @@ impl Service {
     pub(crate) fn offers(&self, mut tools: Vec<Tool>) {
         tools.sort_by(|a, b| a.name().cmp(b.name()));
         tools.dedup_by(|a, b| a.name() == b.name());
-        let known = self.tools.load();
-        let known: HashMap<&str, &Arc<Tool>> =
-            known.iter().flat_map(|tools| tools.iter()).map(|tool| (tool.name(), tool)).collect();
+        let known = self.known_tools();
+        let known: HashMap<&str, &Arc<Tool>> = known.iter().map(|tool| (tool.name(), tool)).collect();
         let kept = |tool: Tool| match known.get(tool.name()) {
             Some(same) if ***same == tool => Arc::clone(same),
             _ => Arc::new(tool),
@@ -113,6 +114,11 @@ impl Service {
         if self.failure.swap(None).is_some() || !was_answering {
             self.since.reset();
         }
+    }
+
+    /// What can be called now.
+    pub(crate) fn known_tools(&self) -> Arc<Vec<Arc<Tool>>> {
+        self.tools.load_full().unwrap_or_else(|| self.named.clone())
     }
 
     /// Clients see its name before the names of what it offers.
@@ -267,6 +273,12 @@ impl Service {
             false => Error::unavailable(message).retryable(),
         };
         Some(error.of_service(&self.id))
+    }
+
+    /// What a call meets that may be for a tool of this service, as long as the service has not said what it offers.
+    pub(super) fn unheard(&self) -> Error {
+        let message = format!("service {}://{} has not said yet what it offers", self.scheme, self.id);
+        Error::unavailable(message).retryable().because(Reason::Unheard).of_service(&self.id)
     }
 
     /// The service refuses our credentials: say where they come from, and what it says itself.

@@ -87,6 +87,7 @@ impl Types {
             state: State::Open(connector),
             variables: Vec::new(),
             tools: ArcSwapOption::empty(),
+            named: Arc::default(),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
             unreached: ArcSwapOption::empty(),

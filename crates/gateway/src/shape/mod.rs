@@ -96,7 +96,7 @@ impl Shape {
 
     /// The shaped answer, or the answer as it was when that takes more than the effort.
     fn finish(&self, output: Output, effort: Effort) -> Result<Output, Output> {
-        if output.is_error() {
+        if output.is_error() || output.is_unshaped() {
             return Ok(cut(output, self.budget_bytes, None));
         }
         if self.select.is_none() && self.template.is_none() {
@@ -240,6 +240,23 @@ mod tests {
         let output = apply_to(&shape, Output::unparsed("[not JSON"));
         assert_eq!(output.to_result(), Output::text("<[not JSON>").to_result());
         assert!(!output.is_error());
+    }
+
+    /// SV-4: the answer in place of a service's is not what the shape was written for.
+    #[test]
+    fn leaves_an_answer_alone_that_is_not_the_services() {
+        let fallback = |text: &str| {
+            Output::json_with_remark(RawValue::from_string(text.into()).unwrap(), "fallback").unshaped()
+        };
+        for shape in [
+            tool::Shape { template: Some("Found {{ .total }}".into()), ..Default::default() },
+            tool::Shape { select: Some("items".into()), ..Default::default() },
+        ] {
+            let output = apply_to(&shape, fallback("[]"));
+            assert_eq!(output.to_result(), fallback("[]").to_result());
+            let long = format!("\"{}\"", "x".repeat(5000));
+            assert!(apply_to(&shape, fallback(&long)).size_bytes() < 1200, "the budget counts all the same");
+        }
     }
 
     /// HT-3.5

@@ -257,6 +257,7 @@ impl Gateway {
             variables: Vec::new(),
             offer: ArcSwapOption::empty(),
             tools: ArcSwapOption::empty(),
+            named: Arc::default(),
             failure: ArcSwapOption::empty(),
             unreached: ArcSwapOption::empty(),
             since: Since::now(),

@@ -5,6 +5,7 @@ use gateway::{ServiceDefinition, TenantDefinition};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tool::{ErrorKind, Limits};
 
 fn names(world: &World) -> Vec<String> {
@@ -40,6 +41,31 @@ async fn a_service_that_is_away_is_said_to_be_once() {
     let error = world.call("memory://m/say", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(error.message(), format!("{why} (service memory://m)"));
+}
+
+/// SC-3: what the settings name can be called at once; for the rest a call waits as long as it may, and is not told that
+/// there is no such tool.
+#[tokio::test]
+async fn a_call_waits_for_a_service_that_has_never_said_what_it_offers() {
+    let world = World::with(vec![service("m", json!({ "waits": true, "greeting": "hello" }))]).await;
+    assert_eq!(names(&world), ["m__say"]);
+    assert!(world.call("memory://m/say", json!({})).await.unwrap().contains("hello"));
+    let brief = context().for_at_most(Duration::from_millis(50));
+    for target in ["memory://m/data?timeout=50", "m__data"] {
+        let error = world.call_as(&brief, target, json!({})).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error:?}");
+        assert!(error.message().contains("memory://m has not said yet what it offers"), "{error}");
+    }
+    let cancelled = context();
+    cancelled.cancel.cancel();
+    let error = world.call_as(&cancelled, "m__data", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    let mut call = std::pin::pin!(world.call("memory://m/data", json!({})));
+    assert!(futures::poll!(call.as_mut()).is_pending());
+    HEARD.add_permits(1);
+    assert!(call.await.unwrap().contains("items"));
+    let error = world.call("memory://m/nothing", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 /// SC-3

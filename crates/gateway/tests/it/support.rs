@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tool::{
     Arguments, Call, Caller, Connector, Context, Door, Env, Error, Inline, InlineTool, Kind, Limits,
     OptionalKind, Outcome, Output, Problem, Registry, Request, Result, Settings, Shape, Target, TenantId,
@@ -18,6 +19,9 @@ use tool::{
 
 /// How often a connector was opened, all tests together.
 pub static OPENED: AtomicUsize = AtomicUsize::new(0);
+
+/// Lets one service that waits for it say what it offers.
+pub static HEARD: Semaphore = Semaphore::const_new(0);
 
 /// A service that answers from memory.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,6 +42,9 @@ pub struct MemorySettings {
     /// Why it cannot say what it offers.
     #[serde(default)]
     broken: Option<String>,
+    /// It says what it offers when `HEARD` lets it; until then it is known to have `say`.
+    #[serde(default)]
+    waits: bool,
     /// How a test of it fails.
     #[serde(default)]
     test: String,
@@ -98,6 +105,9 @@ impl Connector for Memory {
         if let Some(why) = &self.0.broken {
             return Err(Error::unavailable(why.clone()));
         }
+        if self.0.waits {
+            HEARD.acquire().await.unwrap().forget();
+        }
         let query = json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"], "additionalProperties": false });
         let any = json!({ "type": "object" });
         let mut tools = vec![
@@ -117,6 +127,11 @@ impl Connector for Memory {
             tools.push(Tool::new(name, "Echoes.", &any)?);
         }
         Ok(tools)
+    }
+
+    fn named_tools(&self) -> Vec<Tool> {
+        let say = || Tool::new("say", "Greets.", &json!({ "type": "object" })).unwrap();
+        self.0.waits.then(say).into_iter().collect()
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {

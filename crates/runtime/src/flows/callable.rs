@@ -2,7 +2,6 @@
 
 use super::Flows;
 use flow::{Bound, Flow, Lookup, Source, Tools};
-use gateway::catalog::State;
 use gateway::policy::permits_named;
 use gateway::{Gateway, Route};
 use serde_json::Value;
@@ -97,14 +96,9 @@ impl Callable {
     }
 
     /// What cannot be told now is no mistake of the author.
-    fn failed(&self, uri: &Uri, error: &Error) -> Lookup {
+    fn failed(error: &Error) -> Lookup {
         let message = error.message().to_owned();
         match error.kind() {
-            ErrorKind::NotFound if self.is_silent(uri) => Lookup::Unchecked(format!(
-                "service {}://{} has not said yet what it offers",
-                uri.scheme(),
-                uri.service()
-            )),
             ErrorKind::NotFound | ErrorKind::Missing | ErrorKind::Denied => Lookup::Missing(message),
             ErrorKind::InvalidInput | ErrorKind::Unsupported => Lookup::Missing(message),
             ErrorKind::InvalidConfig
@@ -120,13 +114,6 @@ impl Callable {
             | ErrorKind::Internal => Lookup::Unchecked(message),
         }
     }
-
-    /// The service is there, and was not heard from since it was opened.
-    fn is_silent(&self, uri: &Uri) -> bool {
-        let catalog = self.gateway.catalog().tenant(&self.cx.tenant);
-        let service = catalog.as_ref().and_then(|catalog| catalog.service(uri.scheme(), uri.service()));
-        service.is_some_and(|service| matches!(service.state, State::Open(_)) && !service.has_answered())
-    }
 }
 
 impl Tools for Callable {
@@ -136,7 +123,7 @@ impl Tools for Callable {
         }
         match self.gateway.find(&self.cx, uri) {
             Ok(route) => self.schema(&route),
-            Err(error) => self.failed(uri, &error),
+            Err(error) => Self::failed(&error),
         }
     }
 
@@ -145,7 +132,7 @@ impl Tools for Callable {
             Source::Message { from, .. } => match self.find(from) {
                 Lookup::Found { .. } => match self.gateway.source(&self.cx.tenant, from) {
                     Ok(_) => Lookup::found(),
-                    Err(error) => self.failed(from, &error),
+                    Err(error) => Self::failed(&error),
                 },
                 other => other,
             },

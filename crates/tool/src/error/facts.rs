@@ -29,6 +29,8 @@ pub enum Reason {
     SignInFailed,
     /// The service does not have what it was asked for; another may.
     Absent,
+    /// The service has never said what it offers, and is being asked.
+    Unheard,
     /// The service does not know the operation.
     UnknownOperation,
     /// One attempt took longer than an attempt may.
@@ -116,6 +118,7 @@ impl Reason {
             Self::CredentialsRejected
             | Self::SignInFailed
             | Self::Absent
+            | Self::Unheard
             | Self::UnknownOperation
             | Self::AttemptTimedOut
             | Self::ServiceTimedOut

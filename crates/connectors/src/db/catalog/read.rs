@@ -275,7 +275,10 @@ fn columns_statement(selection: &Selection, tables: &[String]) -> Statement {
         ),
         DbType::Postgresql => ours(
             "SELECT c.relname::text AS table_name, a.attname::text AS name, \
-             format_type(a.atttypid, -1) AS type_name, NOT a.attnotnull AS is_nullable, \
+             (WITH RECURSIVE base AS (SELECT a.atttypid AS oid UNION ALL SELECT t.typbasetype \
+             FROM base JOIN pg_catalog.pg_type t ON t.oid = base.oid WHERE t.typtype = 'd') \
+             SELECT format_type(base.oid, -1) FROM base JOIN pg_catalog.pg_type t ON t.oid = base.oid \
+             WHERE t.typtype <> 'd') AS type_name, NOT a.attnotnull AS is_nullable, \
              a.atthasdef OR a.attidentity <> '' AS has_default, \
              a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated, \
              COALESCE(array_position(i.indkey::int2[], a.attnum) + 1, 0) AS key_position, \

@@ -85,7 +85,7 @@ impl Template {
     }
 
     /// The statement with the engine's own placeholders, and the parameters in the order they are bound. Where the
-    /// type of a parameter is known, by its position, its text is cast to it.
+    /// type of a parameter is known (not empty), by its position, its text is cast to it.
     pub(super) fn render(&self, db_type: DbType, types: &[String]) -> (String, Vec<&str>) {
         let mut sql = String::new();
         let mut bound: Vec<&str> = Vec::new();
@@ -113,7 +113,8 @@ impl Template {
                 )
             };
             // Writing to a String does not fail. A tenant is compared as it is written, whatever columns take for equal.
-            let _ = match (db_type, types.get(position)) {
+            let known = types.get(position).filter(|known| !known.is_empty());
+            let _ = match (db_type, known) {
                 (DbType::Postgresql, Some(known)) if name == TENANT && is_text(known) => {
                     write!(sql, "(CAST(${number} AS text) COLLATE \"C\")")
                 }

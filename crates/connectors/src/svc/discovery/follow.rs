@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
-use tool::{Context, Env, Error, Reason, Result};
+use tool::{Context, Env, Error, ErrorKind, Reason, Result};
 
 /// The first pause after a registry failed; it grows up to the time between two look-ups.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -159,11 +159,22 @@ impl Followed {
         }
         let (Following { name, service, .. }, since) = (following, said(failure.date));
         let message = format!(
-            "{name} does not answer; what it last said of '{service}' is stale since {since} and serves meanwhile"
+            "{}; what it last said of '{service}' is stale since {since} and serves meanwhile",
+            failure.told(name)
         );
         Err(Error::unavailable(message)
             .retryable()
             .caused_by(failure.error.restated(failure.error.in_words())))
+    }
+}
+
+impl Failure {
+    /// Whether the registry says nothing, or what cannot be used.
+    fn told(&self, name: &str) -> String {
+        match self.error.kind() {
+            ErrorKind::Upstream => format!("what {name} says cannot be used: {}", self.error.message()),
+            _ => format!("{name} does not answer"),
+        }
     }
 }
 
@@ -209,13 +220,17 @@ impl Following {
 
     fn unanswered(&self, failure: &Failure) -> Error {
         let (name, service, since) = (self.name, &self.service, said(failure.date));
-        let message = format!("{name} has not said since {since} where '{service}' is");
         let cause = failure.error.restated(failure.error.in_words());
-        let error = Error::unavailable(message).caused_by(cause).retryable();
-        match failure.error.is_about_credentials() {
-            true => error.with_reason_of(&failure.error),
-            false => error.because(Reason::NoInstance),
+        let is_refused = failure.error.kind() == ErrorKind::Upstream && failure.error.is_about_credentials();
+        // What only the settings can mend is no outage: it is told as it is, and not worth another attempt.
+        if failure.error.kind() == ErrorKind::Denied || is_refused {
+            return cause;
         }
+        let message = match failure.error.kind() {
+            ErrorKind::Upstream => format!("{}, since {since}, asked for '{service}'", failure.told(name)),
+            _ => format!("{name} has not said since {since} where '{service}' is"),
+        };
+        Error::unavailable(message).caused_by(cause).retryable().because(Reason::NoInstance)
     }
 }
 

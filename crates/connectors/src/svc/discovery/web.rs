@@ -62,7 +62,7 @@ impl Web {
     /// # Errors
     /// `Denied` when the guard refuses the registry, `Unavailable` when it cannot be reached.
     pub(super) async fn send(&self, request: Request, time: Duration) -> Result<Response> {
-        self.policy.check(&request.url)?;
+        self.policy.check(&request.url).map_err(|refused| refused.about(self.name))?;
         let sent = tokio::time::timeout(time, self.http.send(request)).await;
         let sent = sent.map_err(|_| Error::timeout(format!("{} did not answer in time", self.name)))?;
         sent.map_err(|error| explain(error).about(self.name))
@@ -106,15 +106,18 @@ impl Web {
     /// Whether the registry did what it was asked.
     pub(super) fn check(&self, status: StatusCode) -> Result<()> {
         let (name, credential) = (self.name, self.credential);
-        let error = match status {
-            status if status.is_success() => return Ok(()),
+        match status {
+            status if status.is_success() => Ok(()),
+            // Its status is not that of an answer of the service.
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Error::upstream(format!("{name} does not let us ask; check '{credential}'"))
-                    .because(Reason::CredentialsRejected)
+                let message = format!("{name} does not let us ask; check '{credential}'");
+                Err(Error::upstream(message).because(Reason::CredentialsRejected))
             }
-            status => Error::upstream(format!("{name} answered HTTP {}", status.as_u16())),
-        };
-        Err(error.with_status(status.as_u16()))
+            status => {
+                let message = format!("{name} answered HTTP {}", status.as_u16());
+                Err(Error::upstream(message).with_status(status.as_u16()))
+            }
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use super::bounds::refused;
 use super::open::{client, described};
 use super::schema::Schema;
 use super::stream::Limits;
-use super::tools::{Catalog, Manner, Selection, is_wanted, rpc_of};
+use super::tools::{Catalog, Manner, Selection, idempotency, is_wanted, rpc_of};
 use crate::svc::open::check_common;
 use crate::svc::settings::{SchemaSettings, Settings};
+use prost_reflect::{Kind, MethodDescriptor};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -23,6 +24,8 @@ pub(in crate::svc) const IMPORT: Import = Import { read: |request, env| Box::pin
 /// Of asking the service and of reading what it says.
 const TIME: Duration = Duration::from_secs(30);
 const MAX_DESCRIPTION: usize = 1_000;
+/// Of one method so many messages are compared at the most.
+const MAX_MESSAGES: usize = 200;
 const DEFAULT_NAME: &str = "gRPC service";
 
 async fn read(request: ImportRequest, env: Env) -> Result<Imported> {
@@ -103,7 +106,7 @@ fn convert(
             "the description has no methods that are wanted; check include and exclude",
         ));
     }
-    let tools = catalog.tools.iter().map(|tool| imported(tool, &catalog)).collect::<Result<_>>()?;
+    let tools = catalog.tools.iter().map(|tool| imported(tool, &catalog, schema)).collect::<Result<_>>()?;
     let own = Map::from_iter([("schema".to_owned(), json!({ "descriptor_set": schema.to_base64() }))]);
     let mut config = config;
     config.extend(own.clone());
@@ -122,14 +125,44 @@ fn convert(
     })
 }
 
-fn imported(tool: &Tool, catalog: &Catalog) -> Result<ImportedTool> {
+fn imported(tool: &Tool, catalog: &Catalog, schema: &Schema) -> Result<ImportedTool> {
     let method = catalog.methods.get(tool.name()).ok_or_else(|| Error::internal("a tool has no method"))?;
     let definition = json!({ "id": tool.name(), "description": tool.description().unwrap_or_default(), "rpc": method.rpc });
     let Value::Object(definition) = definition else {
         return Err(Error::internal("a definition is no object"));
     };
     let output_schema = tool.field("outputSchema").map(RawValue::to_owned);
-    Ok(ImportedTool { definition, input_schema: RawValue::to_owned(tool.input_schema()), output_schema })
+    let steered_by = schema.method(&method.rpc).map(|method| steered_by(&method)).unwrap_or_default();
+    let input_schema = RawValue::to_owned(tool.input_schema());
+    Ok(ImportedTool { definition, input_schema, output_schema, steered_by })
+}
+
+/// What no schema tells of a method: whether it may be repeated, whether it streams, and the numbers and types of its fields.
+fn steered_by(method: &MethodDescriptor) -> Map<String, Value> {
+    let mut all = Map::new();
+    all.insert("idempotency_level".to_owned(), idempotency(method).as_str_name().into());
+    all.insert("server_streaming".to_owned(), method.is_server_streaming().into());
+    let mut messages = vec![method.input(), method.output()];
+    while let Some(message) = messages.pop().filter(|_| all.len() < MAX_MESSAGES) {
+        let name = format!("messages.{}", message.full_name());
+        if all.contains_key(&name) {
+            continue;
+        }
+        let fields = message.fields().map(|field| {
+            let kind = match field.kind() {
+                Kind::Message(inner) => {
+                    messages.push(inner.clone());
+                    inner.full_name().to_owned()
+                }
+                Kind::Enum(inner) => inner.full_name().to_owned(),
+                plain => format!("{plain:?}").to_ascii_lowercase(),
+            };
+            format!("{} {kind} = {}", field.name(), field.number())
+        });
+        let fields: Vec<_> = fields.collect();
+        all.insert(name, fields.join("; ").into());
+    }
+    all
 }
 
 /// The services whose methods are wanted.

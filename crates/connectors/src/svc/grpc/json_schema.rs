@@ -129,8 +129,8 @@ impl<'a> Writer<'a> {
                 integer(self.direction, (i32::MIN.into(), i32::MAX.into()), &[])
             }
             Kind::Uint32 | Kind::Fixed32 => integer(self.direction, (0, u32::MAX.into()), &[]),
-            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => self.long("int64", "^-?[0-9]{1,19}$"),
-            Kind::Uint64 | Kind::Fixed64 => self.long("uint64", "^[0-9]{1,20}$"),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => self.long("int64", &whole_text("-?", 19)),
+            Kind::Uint64 | Kind::Fixed64 => self.long("uint64", &whole_text("", 20)),
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::String => json!({ "type": "string" }),
             Kind::Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
@@ -181,10 +181,15 @@ fn integer(direction: Direction, (least, most): (i64, i64), more: &[&str]) -> Va
         Direction::Out => json!({ "type": kind(types), "minimum": least, "maximum": most }),
         Direction::In => {
             types.push("string");
-            let pattern = if least < 0 { "^-?[0-9]{1,10}$" } else { "^[0-9]{1,10}$" };
+            let pattern = whole_text(if least < 0 { "-?" } else { "" }, 10);
             json!({ "type": types, "minimum": least, "maximum": most, "pattern": pattern })
         }
     }
+}
+
+/// A whole number in a text, which the JSON of Protobuf lets be written as `"1e2"` and `"1.0"`, too.
+fn whole_text(sign: &str, digits: usize) -> String {
+    format!("^{sign}[0-9]{{1,{digits}}}(\\.[0-9]+)?([eE][+-]?[0-9]{{1,2}})?$")
 }
 
 /// A float, or the name of what JSON has no number for; as an argument it may stand in a text, too.
@@ -216,7 +221,7 @@ fn well_known(name: &str, direction: Direction) -> Option<Value> {
         }
         "DoubleValue" | "FloatValue" => float(direction, &["number", "null"]),
         "Int64Value" | "UInt64Value" => {
-            json!({ "type": ["string", "integer", "null"], "pattern": "^-?[0-9]{1,20}$" })
+            json!({ "type": ["string", "integer", "null"], "pattern": whole_text("-?", 20) })
         }
         "Int32Value" => integer(direction, (i32::MIN.into(), i32::MAX.into()), &["null"]),
         "UInt32Value" => integer(direction, (0, u32::MAX.into()), &["null"]),

@@ -66,8 +66,8 @@ struct Reflected {
     /// One asks, the others wait for it.
     asking: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
-    /// Tools were told of that stand in for what nobody knew yet.
-    has_stand_ins: AtomicBool,
+    /// Whoever asked last for the tools got none.
+    is_unlisted: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
@@ -81,16 +81,24 @@ impl Grpc {
         match &self.methods {
             Methods::Described(catalog) => Ok(catalog.tools.clone()),
             Methods::Reflected(reflected) => {
-                let catalog = match reflected.ask(cx, &self.client).await {
-                    Ok(catalog) => catalog,
-                    Err(error) => return reflected.stand_ins(error),
-                };
+                let asked = reflected.ask(cx, &self.client).await;
+                reflected.is_unlisted.store(asked.is_err(), Ordering::Relaxed);
+                let catalog = asked?;
                 // One method that is gone must not take the others with it.
                 match catalog.missing.values().next().filter(|_| catalog.tools.is_empty()) {
                     Some(why) => Err(Error::invalid_config(why.clone())),
                     None => Ok(catalog.tools.clone()),
                 }
             }
+        }
+    }
+
+    /// What can be offered of a service that has never said what it has. The first call that reaches it brings what it
+    /// really is.
+    pub(super) fn named_tools(&self) -> Vec<Tool> {
+        match &self.methods {
+            Methods::Described(_) => Vec::new(),
+            Methods::Reflected(reflected) => stand_ins(&reflected.selection),
         }
     }
 
@@ -146,27 +154,8 @@ impl Reflected {
             known: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
             changes: watch::channel(0).0,
-            has_stand_ins: AtomicBool::new(false),
+            is_unlisted: AtomicBool::new(false),
         }
-    }
-
-    /// What can be offered of a service that has never said what it has: the tools that the settings name and that have an
-    /// answer while it is left alone. Their first call that reaches it brings what they really are.
-    ///
-    /// # Errors
-    /// Why the service did not say it, where nothing can be offered, or something is known already.
-    fn stand_ins(&self, error: Error) -> Result<Vec<Tool>> {
-        let is_down = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout);
-        let tools = if is_down && self.known().is_none() {
-            stand_ins(&self.selection, &self.manner)?
-        } else {
-            Vec::new()
-        };
-        if tools.is_empty() {
-            return Err(error);
-        }
-        self.has_stand_ins.store(true, Ordering::Relaxed);
-        Ok(tools)
     }
 
     /// What is known, asked for where nothing is, or where a tool may be new.
@@ -196,9 +185,9 @@ impl Reflected {
         let making = client.reflect(cx, move |schema| Catalog::new(&schema, &selection, &manner));
         let catalog = Arc::new(making.await?);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let had_stand_ins = self.has_stand_ins.swap(false, Ordering::Relaxed);
+        let was_unlisted = self.is_unlisted.swap(false, Ordering::Relaxed);
         let is_changed =
-            had_stand_ins || known.as_ref().is_some_and(|known| known.catalog.tools != catalog.tools);
+            was_unlisted || known.as_ref().is_some_and(|known| known.catalog.tools != catalog.tools);
         *known = Some(Known { catalog: catalog.clone(), at: Instant::now() });
         drop(known);
         if is_changed {

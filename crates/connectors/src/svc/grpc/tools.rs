@@ -124,29 +124,18 @@ impl Catalog {
     }
 }
 
-/// Tools whose methods nobody has described yet, as far as there is something to answer without them: they take and give
-/// any object.
-///
-/// # Errors
-/// When a definition cannot be written.
-pub(super) fn stand_ins(selection: &Selection, manner: &Manner) -> Result<Vec<Tool>> {
-    let Selection::Listed(listed) = selection else { return Ok(Vec::new()) };
-    let with_fallback = listed.iter().filter(|settings| manner.fallbacks.has(&settings.id));
-    let tools = with_fallback.map(|settings| {
+/// The tools that the settings name while nobody has described their methods: they take and give any object.
+pub(super) fn stand_ins(selection: &Selection) -> Vec<Tool> {
+    let Selection::Listed(listed) = selection else { return Vec::new() };
+    let stand_in = |settings: &GrpcTool| {
         let description = match settings.description.trim() {
             "" => format!("Calls the gRPC method {}.", settings.rpc),
             own => own.to_owned(),
         };
-        let definition = json!({
-            "name": settings.id, "description": description, "inputSchema": { "type": "object" },
-            "annotations": { "readOnlyHint": false, "openWorldHint": true },
-        });
-        let definition = raw(&definition)?;
-        Ok(Tool::from_raw(&definition)?.shaped(shape_of(settings)).taking_null(true))
-    });
-    let mut tools: Vec<Tool> = tools.collect::<Result<_>>()?;
-    tools.sort_by(|one, other| one.name().cmp(other.name()));
-    Ok(tools)
+        let tool = Tool::new(&settings.id, &description, &json!({ "type": "object" })).ok()?;
+        Some(tool.shaped(shape_of(settings)).taking_null(true))
+    };
+    listed.iter().filter_map(stand_in).collect()
 }
 
 fn raw(definition: &Value) -> Result<Box<RawValue>> {
@@ -266,7 +255,8 @@ impl Maker<'_> {
     }
 }
 
-fn idempotency(method: &MethodDescriptor) -> IdempotencyLevel {
+/// What the author says of calling it again.
+pub(super) fn idempotency(method: &MethodDescriptor) -> IdempotencyLevel {
     let options = method.method_descriptor_proto().options.as_ref();
     options.map_or(IdempotencyLevel::IdempotencyUnknown, |options| options.idempotency_level())
 }

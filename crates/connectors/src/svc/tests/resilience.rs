@@ -83,6 +83,7 @@ async fn answers_with_the_fallback_until_the_service_is_back() {
     ] {
         let output = call_with(&*connector, tool, json!({})).await.unwrap();
         assert_eq!(data(&output), expected);
+        assert!(output.is_unshaped(), "its shape is for answers of the service");
         let whole: Value = serde_json::from_str(&output.to_result()).unwrap();
         let remark = whole["content"][1]["text"].as_str().unwrap();
         assert!(remark.starts_with("fallback: the service failed 3 times in a row"), "{whole}");

@@ -1,6 +1,7 @@
 //! `db` on a SQLite file, a PostgreSQL server and a MariaDB server.
 
 mod amiss;
+mod busy;
 mod calls;
 mod digits;
 mod hidden_calls;

@@ -7,6 +7,7 @@ use tool::ErrorKind;
 
 on_every_engine! {
     runs_named_queries_with_typed_parameters
+    takes_parameters_that_may_be_left_out
     refuses_queries_that_cannot_work
     says_what_is_wrong_with_sql
     takes_parameters_of_every_type
@@ -53,6 +54,34 @@ async fn runs_named_queries_with_typed_parameters(place: Place) {
     }
 }
 
+/// DB-6: where PostgreSQL cannot tell the type of a parameter, it is the declared one; it tells that of the others.
+async fn takes_parameters_that_may_be_left_out(place: Place) {
+    place.run(ORDERS).await;
+    place.run("CREATE TABLE seen (id INTEGER, at TIMESTAMP)").await;
+    place.run("INSERT INTO seen VALUES (1, '2026-01-02 03:04:05')").await;
+    let parameter = |name: &str, kind: &str| json!({ "name": name, "parameter_type": kind });
+    let service = place.open(json!({ "operations": [], "tools": [
+        { "id": "some", "sql": "SELECT id FROM orders WHERE (:s IS NULL OR status = :s) AND (:n IS NULL OR id = :n) \
+           AND (:t IS NULL OR total > :t) ORDER BY id",
+          "parameters": [parameter("s", "String"), parameter("n", "Integer"), parameter("t", "Number")] },
+        { "id": "at", "sql": "SELECT id FROM seen WHERE at = :at AND (:n IS NULL OR id = :n)",
+          "parameters": [parameter("at", "String"), parameter("n", "Integer")] },
+    ] }));
+    for (tool, arguments, expected) in [
+        ("some", json!({}), vec![1, 2, 3]),
+        ("some", json!({ "s": "paid" }), vec![2]),
+        ("some", json!({ "n": 3 }), vec![3]),
+        ("some", json!({ "t": 10.75 }), vec![2, 3]),
+        ("some", json!({ "s": "open", "n": 2 }), vec![]),
+        ("at", json!({ "at": "2026-01-02 03:04:05" }), vec![1]),
+        ("at", json!({ "at": "2026-01-02 03:04:05", "n": 2 }), vec![]),
+    ] {
+        let answer = service.call(tool, arguments.clone()).await.unwrap();
+        let ids: Vec<_> = answer["rows"].as_array().unwrap().iter().map(|row| row["id"].clone()).collect();
+        assert_eq!(ids, expected, "{arguments}");
+    }
+}
+
 async fn refuses_queries_that_cannot_work(place: Place) {
     for (tool, path) in [
         (json!({ "id": "a b", "sql": "SELECT 1" }), "tools[0].id"),
@@ -66,6 +95,10 @@ async fn refuses_queries_that_cannot_work(place: Place) {
         ),
         (
             json!({ "id": "a", "sql": "SELECT :x", "parameters": [{ "name": "x", "parameter_type": "Integer", "default_value": "1" }] }),
+            "tools[0].parameters[0].default_value",
+        ),
+        (
+            json!({ "id": "a", "sql": "SELECT :x", "parameters": [{ "name": "x", "default_value": "c", "enum_values": ["a", "b"] }] }),
             "tools[0].parameters[0].default_value",
         ),
         (

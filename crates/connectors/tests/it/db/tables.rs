@@ -335,3 +335,20 @@ async fn schemas_of_sqlite_promise_what_holds() {
         .collect();
     assert_eq!(errors, Vec::<String>::new(), "{answer}");
 }
+
+/// DB-1: a column whose type is a domain is one of the type behind it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_domain_is_the_type_behind_it() {
+    let place = Place::make(Engine::Postgres).await;
+    place.run("CREATE DOMAIN positive AS INTEGER CHECK (VALUE > 0); CREATE DOMAIN age AS positive").await;
+    place.run("CREATE TABLE people (id INTEGER PRIMARY KEY, age age)").await;
+    let service = place.open(json!({ "read_only": false, "operations": ["create", "list"] }));
+    let schema = service.field("people_create", "inputSchema").await;
+    assert_eq!(schema["properties"]["age"]["type"], "integer");
+    let person = json!({ "id": 1, "age": 7 });
+    let created = service.call("people_create", person).await.unwrap();
+    assert_eq!(created["age"], 7);
+    let found = service.call("people_list", json!({ "where": { "age": { "gt": 6 } } })).await.unwrap();
+    assert_eq!(found["rows"][0]["age"], 7);
+    assert!(service.error("people_create", json!({ "id": 2, "age": -1 })).await.service_code().is_some());
+}

@@ -248,5 +248,6 @@ fn checked(definition: Map<String, Value>) -> Result<ImportedTool, String> {
     let tool =
         made.values().next().ok_or("it cannot be a tool")?.to_tool().map_err(|error| error.to_string())?;
     let Value::Object(definition) = definition else { return Err("it cannot be a tool".into()) };
-    Ok(ImportedTool { definition, input_schema: tool.input_schema().to_owned(), output_schema: None })
+    let (input_schema, steered_by) = (tool.input_schema().to_owned(), Map::new());
+    Ok(ImportedTool { definition, input_schema, output_schema: None, steered_by })
 }

@@ -57,7 +57,9 @@ fn tells_models_what_authors_wrote() {
     assert_eq!(
         schema["properties"]["pageSize"],
         json!({
-            "type": ["integer", "string"], "minimum": i32::MIN, "maximum": i32::MAX, "pattern": "^-?[0-9]{1,10}$",
+            "type": ["integer", "string"], "minimum": i32::MIN, "maximum": i32::MAX,
+            // Also as "1e2" and "1.0", which the JSON of Protobuf allows.
+            "pattern": "^-?[0-9]{1,10}(\\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$",
             "description": "At most so many; all unless given.",
         })
     );

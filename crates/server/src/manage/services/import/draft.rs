@@ -19,8 +19,14 @@ use std::collections::BTreeMap;
 use store::{Service, ServiceTool};
 use tool::{Imported, ImportedTool};
 
-/// What tools take and answer, by their ids.
-type Schemas = BTreeMap<String, (Box<RawValue>, Option<Box<RawValue>>)>;
+/// What tools take and answer, and what else steers their calls, by their ids.
+type Schemas = BTreeMap<String, Described>;
+
+struct Described {
+    input: Box<RawValue>,
+    output: Option<Box<RawValue>>,
+    steered_by: Map<String, Value>,
+}
 
 /// A service on its way from the document to the store.
 pub(super) struct Draft {
@@ -133,7 +139,7 @@ impl Draft {
         }
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
-            let input_schema = self.schemas.remove(&tool.id).map(|(input_schema, _)| input_schema);
+            let input_schema = self.schemas.remove(&tool.id).map(|described| described.input);
             PreviewedTool { definition: masked_tool(tool, &schema, Visibility::Manager), input_schema }
         };
         Ok(ImportPreview {
@@ -163,9 +169,12 @@ impl Draft {
             let view = |tool: &ServiceTool| {
                 let mut view = masked_tool(tool.clone(), schema, Visibility::Manager);
                 let known = schemas.get(&tool.id).filter(|_| others.contains_key(&tool.id));
-                if let Some((input, output)) = known {
+                if let Some(Described { input, output, steered_by }) = known {
                     view["input_schema"] = readable(input);
                     view["output_schema"] = output.as_deref().map(readable).unwrap_or_default();
+                    for (name, value) in steered_by {
+                        view[name] = value.clone();
+                    }
                 }
                 view
             };
@@ -211,12 +220,14 @@ impl Draft {
 
 /// Definitions, and what the tools take and answer.
 fn parted(tools: Vec<ImportedTool>) -> (Vec<Map<String, Value>>, Schemas) {
-    let schemas = tools.iter().filter_map(|tool| {
-        let id = tool.definition.get("id")?.as_str()?.to_owned();
-        Some((id, (tool.input_schema.clone(), tool.output_schema.clone())))
-    });
-    let schemas = schemas.collect();
-    (tools.into_iter().map(|tool| tool.definition).collect(), schemas)
+    let (mut definitions, mut schemas) = (Vec::new(), Schemas::new());
+    for ImportedTool { definition, input_schema: input, output_schema: output, steered_by } in tools {
+        if let Some(id) = definition.get("id").and_then(Value::as_str) {
+            schemas.insert(id.to_owned(), Described { input, output, steered_by });
+        }
+        definitions.push(definition);
+    }
+    (definitions, schemas)
 }
 
 fn readable(schema: &RawValue) -> Value {
