@@ -23,7 +23,7 @@ mod tool_search;
 pub mod tools;
 mod triggers;
 
-pub use catalog::{Catalog, InstanceDefinition, ListKind, Route};
+pub use catalog::{Catalog, InstanceDefinition, Route};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
@@ -295,7 +295,7 @@ impl Gateway {
             Ok(outcome) => shape::within(cx, &self.env.compute, outcome).await,
             Err(error) => Err(error),
         };
-        watch.step("shape", shaped)
+        Ok(route.promised(watch.step("shape", shaped)?))
     }
 
     /// The tools this caller may use, by name: exactly those whose call would be admitted.
