@@ -23,7 +23,7 @@ mod tool_search;
 pub mod tools;
 mod triggers;
 
-pub use catalog::{Catalog, InstanceDefinition, ListKind, Route, naming::SEPARATOR as SERVICE_SEPARATOR};
+pub use catalog::{Catalog, InstanceDefinition, Route, naming::SEPARATOR as SERVICE_SEPARATOR};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
@@ -292,7 +292,7 @@ impl Gateway {
             Ok(outcome) => shape::within(cx, &self.env.compute, outcome).await,
             Err(error) => Err(error),
         };
-        watch.step("shape", shaped)
+        Ok(route.promised(watch.step("shape", shaped)?))
     }
 
     /// The tools this caller may use, by name: exactly those whose call would be admitted.

@@ -1,13 +1,15 @@
 //! Documents and prompts on their way through the gateway: the same policy, the same audit.
 
 use crate::audit::Record;
-use crate::catalog::{Entry, ListKind, Service, TenantCatalog, address};
+use crate::catalog::{Entry, Service, TenantCatalog, address};
 use crate::{Gateway, policy, within_deadline};
 use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
-use tool::{Arguments, Context, Error, ErrorKind, Extras, Reason, Reference, Result, Target, Wanted};
+use tool::{
+    Arguments, Context, Error, ErrorKind, Extras, ListKind, Reason, Reference, Result, Target, Wanted,
+};
 
 /// A resource of a tenant has changed.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! Log entries of services that belong to no call, for those who may use the service.
 
-use crate::catalog::{ListKind, Service};
+use crate::catalog::Service;
 use crate::{Gateway, policy};
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
-use tool::{Context, LogEntry, Role};
+use tool::{Context, ListKind, LogEntry, Role};
 
 /// A log entry, and whose it is.
 #[derive(Debug, Clone)]

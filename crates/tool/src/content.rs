@@ -1,12 +1,13 @@
 //! Content blocks, as MCP has them in JSON.
 
+mod older;
+
+pub use older::without_blocks;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-/// How links begin that [`Content::link`] makes.
-const LINK: &str = "{\"type\":\"resource_link\",";
 
 /// One MCP content block in JSON, opaque to everyone on the way.
 #[derive(Debug, Clone)]
@@ -52,17 +53,15 @@ impl Content {
     #[must_use]
     pub fn link(uri: &str, name: &str, mime_type: &str) -> Self {
         let (uri, name, mime_type) = (Value::from(uri), Value::from(name), Value::from(mime_type));
-        Self(format!("{LINK}\"uri\":{uri},\"name\":{name},\"mimeType\":{mime_type}}}").into())
+        Self(
+            format!("{{\"type\":\"resource_link\",\"uri\":{uri},\"name\":{name},\"mimeType\":{mime_type}}}")
+                .into(),
+        )
     }
 
-    /// The same as a text, where it is a link of ours, for clients that do not know such blocks.
-    pub(crate) fn without_link(self) -> Self {
-        if !self.0.starts_with(LINK) {
-            return self;
-        }
-        let block: Value = serde_json::from_str(&self.0).unwrap_or_default();
-        let part = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
-        Self::text(&format!("{}: {}", part("name"), part("uri")))
+    /// The same as a text, where it is of one of these types, for clients that do not know such blocks.
+    pub(crate) fn without_block(self, unknown: &[&str]) -> Self {
+        without_blocks(&self.0, unknown).map_or(self, |text| Self(text.into()))
     }
 
     /// A block as a service wrote it.
@@ -166,9 +165,9 @@ mod tests {
         let link = Content::link("https://a.test/\"x", "a.pdf", "application/pdf");
         let block: Value = serde_json::from_str(link.get()).unwrap();
         assert_eq!(block["uri"], "https://a.test/\"x");
-        let block: Value = serde_json::from_str(link.without_link().get()).unwrap();
+        let block: Value = serde_json::from_str(link.without_block(&["resource_link"]).get()).unwrap();
         assert_eq!((&block["type"], &block["text"]), (&"text".into(), &"a.pdf: https://a.test/\"x".into()));
-        assert_eq!(Content::text("x").without_link().get(), Content::text("x").get());
+        assert_eq!(Content::text("x").without_block(&["text"; 0]).get(), Content::text("x").get());
     }
 
     #[test]

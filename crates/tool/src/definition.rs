@@ -1,5 +1,8 @@
 //! A tool as clients see it: name, description, schema, and every field its service gave it.
 
+mod in_form;
+mod older;
+
 use crate::sanitize::{Hidden, clean, clean_field};
 use crate::uri::Method;
 use crate::{Error, Result, readable};

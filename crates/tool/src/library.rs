@@ -2,12 +2,44 @@
 
 use crate::call::Extras;
 use crate::fields::Fields;
+use crate::form::{Form, Formed, PROMPT, RESOURCE, TEMPLATE};
 use crate::sanitize::{Hidden, clean_field};
 use crate::{Context, Result};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use tokio::sync::broadcast;
+
+/// What services offer in lists beside their tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListKind {
+    /// Prompts, by name.
+    Prompts,
+    /// Resources, by URI.
+    Resources,
+    /// Templates of resources, by their pattern.
+    Templates,
+}
+
+impl ListKind {
+    /// Where the key stands in a definition.
+    #[must_use]
+    pub fn key_field(self) -> &'static str {
+        match self {
+            Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    fn form(self) -> Form {
+        Form::Record(match self {
+            Self::Prompts => PROMPT,
+            Self::Resources => RESOURCE,
+            Self::Templates => TEMPLATE,
+        })
+    }
+}
 
 /// One thing on offer, as its service describes it.
 #[derive(Debug, Clone)]
@@ -95,6 +127,21 @@ pub trait Library: Send + Sync {
 }
 
 impl Item {
+    /// The same as every client can read it, and whether something had to be changed or left out for that. Whoever has
+    /// found its key has found all that it must have.
+    #[must_use]
+    pub fn in_form(mut self, kind: ListKind) -> (Self, bool) {
+        let changed = match kind.form().apply(self.definition.get()) {
+            Formed::Changed(text) => RawValue::from_string(text).ok(),
+            Formed::AsItIs | Formed::Unusable => None,
+        };
+        let is_changed = changed.is_some();
+        if let Some(changed) = changed {
+            self.definition = changed;
+        }
+        (self, is_changed)
+    }
+
     /// The same without what hides in its words, and what that was.
     #[must_use]
     pub fn cleaned(mut self) -> (Self, BTreeSet<Hidden>) {

@@ -1,10 +1,12 @@
 //! What a tool answered, in the form in which it came.
 
+mod older;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
+use crate::content::without_blocks;
 use crate::{Content, Error, Result, RunId};
 use read::{Relayed, has_content, is_error_at_end, text_data, to_data};
 use serde_json::value::RawValue;
@@ -15,6 +17,8 @@ use std::borrow::Cow;
 pub struct Output {
     body: Body,
     is_error: bool,
+    /// The tool has promised something else than an object.
+    is_of_any_type: bool,
     /// Why, where we know more than the service has said.
     failure: Option<Box<Error>>,
     /// What it took, where that is recorded with the call.
@@ -39,7 +43,8 @@ pub struct Account {
 pub enum Structured {
     /// Any JSON.
     Anything,
-    /// Objects; the rest they find in the text alone.
+    /// Objects. What a tool promises to be something else is the field `result` of one, and what no tool has promised
+    /// they find in the text alone.
     Objects,
 }
 
@@ -59,7 +64,14 @@ enum Body {
 
 impl Output {
     fn new(body: Body) -> Self {
-        Self { body, is_error: false, failure: None, account: None, is_unshaped: false }
+        Self {
+            body,
+            is_error: false,
+            is_of_any_type: false,
+            failure: None,
+            account: None,
+            is_unshaped: false,
+        }
     }
 
     /// A result exactly as a service gave it.
@@ -102,14 +114,24 @@ impl Output {
         Self::new(Body::Json(data, blocks))
     }
 
-    /// The same for clients that know no links to resources: they get them as text.
+    /// The same for clients that do not know blocks of these types: they get texts in their place.
     #[must_use]
-    pub fn without_links(mut self) -> Self {
-        let plain = |blocks: Vec<Content>| blocks.into_iter().map(Content::without_link).collect();
+    pub fn without_blocks(mut self, unknown: &[&str]) -> Self {
+        if unknown.is_empty() {
+            return self;
+        }
+        let plain = |blocks: Vec<Content>| {
+            blocks.into_iter().map(|block| block.without_block(unknown)).collect::<Vec<_>>()
+        };
         self.body = match self.body {
             Body::Json(data, blocks) => Body::Json(data, plain(blocks)),
             Body::Blocks(blocks) => Body::Blocks(plain(blocks)),
-            other @ (Body::Relayed(..) | Body::Unparsed(_) | Body::Notice(_)) => other,
+            Body::Relayed(result, says) => {
+                let changed = without_blocks(result.get(), unknown);
+                let changed = changed.and_then(|text| RawValue::from_string(text).ok());
+                Body::Relayed(changed.unwrap_or(result), says)
+            }
+            other @ (Body::Unparsed(_) | Body::Notice(_)) => other,
         };
         self
     }
@@ -145,6 +167,13 @@ impl Output {
     #[must_use]
     pub fn notice(text: &str) -> Self {
         Self::new(Body::Notice(Content::text(text)))
+    }
+
+    /// Says whether the tool has promised something else than an object.
+    #[must_use]
+    pub fn of_any_type(mut self, is_of_any_type: bool) -> Self {
+        self.is_of_any_type = is_of_any_type;
+        self
     }
 
     /// Marks that the tool ran and failed.

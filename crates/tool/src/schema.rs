@@ -1,5 +1,6 @@
 //! JSON Schema checks whose messages a person or a model can act on.
 
+mod arguments;
 mod bounds;
 mod graph;
 mod references;

@@ -72,6 +72,7 @@ mod messages;
 mod mistakes;
 mod object_links;
 mod object_sources;
+mod older_clients;
 mod one_line;
 mod one_story;
 mod openapi_bodies;

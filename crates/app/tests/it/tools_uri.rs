@@ -100,6 +100,11 @@ async fn refuses_what_does_not_fit_its_target(backend: Backend) {
         (json!({ "response_template": "{{" }), ("response_template", "TemplateSyntaxError")),
         (json!({ "select": "a[" }), ("select", "SelectSyntaxError")),
         (json!({ "input_schema": { "type": 7 } }), ("input_schema", "InvalidSchema")),
+        (json!({ "input_schema": { "type": "array" } }), ("input_schema", "InvalidSchema")),
+        (
+            json!({ "input_schema": { "$ref": "#/$defs/a", "$defs": { "a": {} } } }),
+            ("input_schema", "InvalidSchema"),
+        ),
         (json!({ "hidden": "userId" }), ("hidden", "WrongType")),
     ] {
         let reply = app.post("tools", orders(more)).await.is_problem(422, "VALIDATION_FAILED");

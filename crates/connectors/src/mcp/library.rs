@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 use tool::sanitize::clean;
-use tool::{Context, Extras, Fields, Item, Library, Offer, Reference, Result, Update, Wanted};
+use tool::{Context, Extras, Fields, Item, Library, ListKind, Offer, Reference, Result, Update, Wanted};
 use tracing::warn;
 
 #[async_trait]
@@ -32,13 +32,14 @@ impl Library for Mcp {
             ..Offer::default()
         };
         if can("prompts") {
-            offer.prompts = items(cx, &self.clients.main, "prompts/list", "prompts", "name").await?;
+            offer.prompts =
+                items(cx, &self.clients.main, "prompts/list", "prompts", ListKind::Prompts).await?;
         }
         if can("resources") {
             let client = &self.clients.main;
-            offer.resources = items(cx, client, "resources/list", "resources", "uri").await?;
+            offer.resources = items(cx, client, "resources/list", "resources", ListKind::Resources).await?;
             let (method, field) = ("resources/templates/list", "resourceTemplates");
-            offer.templates = items(cx, client, method, field, "uriTemplate").await?;
+            offer.templates = items(cx, client, method, field, ListKind::Templates).await?;
         }
         Ok(offer)
     }
@@ -128,9 +129,10 @@ async fn items(
     client: &Arc<ReconnectingClient>,
     method: &str,
     field: &str,
-    key: &'static str,
+    kind: ListKind,
 ) -> Result<Vec<Item>> {
     let mut items = Vec::new();
+    let key = kind.key_field();
     let server = client.name().to_owned();
     pages::list(cx, client, method, field, |definition| {
         let fields = serde_json::from_str::<Fields<'_>>(definition.get()).unwrap_or_default();
@@ -138,6 +140,11 @@ async fn items(
         match name {
             Some(name) if items.len() < MAX_ITEMS => {
                 let (item, hidden) = Item { key: name, definition: definition.to_owned() }.cleaned();
+                let (item, is_changed) = item.in_form(kind);
+                if is_changed {
+                    let key = &item.key;
+                    warn!(server, method, "fields of {key:?} are not of the types that MCP gives them; it is listed without them");
+                }
                 if !hidden.is_empty() {
                     // What hides elsewhere than in words is data, and stays.
                     let key = &item.key;

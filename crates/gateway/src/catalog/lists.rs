@@ -6,29 +6,7 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
-use tool::{Item, Offer};
-
-/// What services offer in lists beside their tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ListKind {
-    /// Prompts, by name.
-    Prompts,
-    /// Resources, by URI.
-    Resources,
-    /// Templates of resources, by their pattern.
-    Templates,
-}
-
-impl ListKind {
-    /// Where the key stands in a definition.
-    fn field(self) -> &'static str {
-        match self {
-            Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::Templates => "uriTemplate",
-        }
-    }
-}
+use tool::{Item, ListKind, Offer};
 
 /// What leads to something of a service and of no other, whatever others call theirs.
 pub(crate) fn address(service: &Service, kind: ListKind, key: &str) -> String {
@@ -64,7 +42,7 @@ impl Entry {
         let (original, service) = (item.key.clone(), service.clone());
         let listed = match key == original {
             true => written.clone(),
-            false => item.renamed(kind.field(), &key).into(),
+            false => item.renamed(kind.key_field(), &key).into(),
         };
         Self { key, original, address, service, listed, written, kind }
     }

@@ -13,7 +13,7 @@ mod words;
 
 pub use instance::InstanceDefinition;
 pub(crate) use instance::{InstanceTools, unknown_at_instance};
-pub use lists::{Entry, ListKind};
+pub use lists::Entry;
 pub(crate) use lists::{Lists, address};
 pub(crate) use own::{OWN_TOOL, OWN_TYPE, OwnTool, ToolSource};
 pub use route::Route;

@@ -9,7 +9,7 @@ use crate::tools::{ResolvedUriTool, UriTool};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 use tool::uri::{Method, Options};
-use tool::{Binder, Result, Target, Tool, Uri};
+use tool::{Binder, Outcome, Result, Target, Tool, Uri};
 
 /// From a name or a URI to the connector that answers.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ pub struct Route {
     pub tool: Arc<Tool>,
     /// The definition as clients get it, in JSON; shared by all lists.
     pub listed: Bytes,
+    /// The same for clients of versions before 2026-07-28, where it is another.
+    pub(crate) listed_to_older: Option<Bytes>,
+    /// The tool promises something else than an object.
+    answers_anything: bool,
     pub(crate) binder: Arc<Binder>,
     pub(crate) shape: Arc<Shape>,
     pub(crate) redaction: Arc<Redaction>,
@@ -93,6 +97,8 @@ impl Route {
             address: uri.to_string(),
             metrics: service.metrics.clone(),
             listed: Bytes::new(),
+            listed_to_older: None,
+            answers_anything: false,
             uri,
             service: Arc::new(service),
             tool,
@@ -112,12 +118,16 @@ impl Route {
         result_budget: Option<usize>,
     ) -> Self {
         let uri = Uri::of(&service.scheme, &service.id, tool.name());
-        let listed = tool.listed_as(&name, description);
+        let listed = tool.listed_as(&name, description).into();
+        let listed_to_older = listed_to_older(&tool, &name, description);
+        let answers_anything = tool.answers_anything();
         let Parts { tool, binder, shape, redaction } = Self::parts(tool, &uri, result_budget);
         Self {
             address: uri.to_string(),
             metrics: service.metrics.clone(),
-            listed: listed.into(),
+            listed,
+            listed_to_older,
+            answers_anything,
             name,
             uri,
             service,
@@ -147,12 +157,22 @@ impl Route {
             service: self.service.clone(),
             tool: self.tool.clone(),
             listed: self.tool.listed_as(name, self.tool.description()).into(),
+            listed_to_older: listed_to_older(&self.tool, name, self.tool.description()),
+            answers_anything: self.answers_anything,
             binder: self.binder.clone(),
             shape: self.shape.clone(),
             redaction: self.redaction.clone(),
             metrics: self.metrics.clone(),
             uri_tool: self.uri_tool.clone(),
             at_own_door: OnceLock::new(),
+        }
+    }
+
+    /// An answer that says what the tool has promised of it.
+    pub(crate) fn promised(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Done(output) => Outcome::Done(output.of_any_type(self.answers_anything)),
+            other @ (Outcome::NeedsInput(_) | Outcome::Started(_)) => other,
         }
     }
 
@@ -195,4 +215,8 @@ impl Route {
     pub fn is_own(&self) -> bool {
         self.uri_tool.is_some() || self.service.scheme == super::OWN_TYPE
     }
+}
+
+fn listed_to_older(tool: &Tool, name: &str, description: Option<&str>) -> Option<Bytes> {
+    tool.for_older().map(|tool| tool.listed_as(name, description).into())
 }

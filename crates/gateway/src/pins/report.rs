@@ -1,6 +1,7 @@
 //! What is to be said about the tools of a service: which have changed, and in which something hides.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tool::{Hidden, Pinning};
 
@@ -11,6 +12,8 @@ pub struct Report {
     pub pinning: Pinning,
     /// By name.
     pub tools: BTreeMap<String, ToolReport>,
+    /// Why others are left out, by name.
+    pub left_out: BTreeMap<String, String>,
 }
 
 /// About one tool.
@@ -22,6 +25,8 @@ pub struct ToolReport {
     pub state: State,
     /// What was taken out of its words, or stands where nothing can be taken out.
     pub hidden: BTreeSet<Hidden>,
+    /// Fields that were not of the types that MCP gives them.
+    pub out_of_form: Vec<String>,
 }
 
 /// How a definition compares with its pin.
@@ -54,12 +59,13 @@ impl Report {
     /// Everything that somebody should look at, in sentences.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.tools.iter().flat_map(|(name, tool)| self.about(name, tool)).collect()
+        let left_out =
+            self.left_out.iter().map(|(name, why)| format!("tool '{}' is left out: {why}", visible(name)));
+        left_out.chain(self.tools.iter().flat_map(|(name, tool)| self.about(name, tool))).collect()
     }
 
     fn about(&self, name: &str, tool: &ToolReport) -> Vec<String> {
-        let mut words = BTreeSet::new();
-        let name = tool::sanitize::clean(name, &mut words);
+        let name = visible(name);
         let mut warnings = Vec::new();
         match &tool.state {
             State::Pinned => {}
@@ -74,6 +80,40 @@ impl Report {
             let kinds: Vec<String> = tool.hidden.iter().map(ToString::to_string).collect();
             warnings.push(format!("tool '{name}' hides {} in its definition", kinds.join(", ")));
         }
+        if !tool.out_of_form.is_empty() {
+            let fields = tool.out_of_form.join(", ");
+            warnings.push(format!("tool '{name}' has fields of types that MCP does not give them: {fields}"));
+        }
         warnings
+    }
+}
+
+fn visible(name: &str) -> Cow<'_, str> {
+    tool::sanitize::clean(name, &mut BTreeSet::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MC-2
+    #[test]
+    fn says_which_definitions_are_not_as_mcp_has_them() {
+        let tool = ToolReport {
+            fingerprint: String::new(),
+            state: State::Pinned,
+            hidden: BTreeSet::new(),
+            out_of_form: vec!["title".to_owned(), "icons".to_owned()],
+        };
+        let report = Report {
+            tools: [("odd".to_owned(), tool)].into(),
+            left_out: [("none\u{200b}".to_owned(), "why".to_owned())].into(),
+            ..Report::default()
+        };
+        let expected = [
+            "tool 'none' is left out: why",
+            "tool 'odd' has fields of types that MCP does not give them: title, icons",
+        ];
+        assert_eq!(report.warnings(), expected);
     }
 }

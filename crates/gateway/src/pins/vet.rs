@@ -27,18 +27,27 @@ impl Gateway {
         let mut cleaned = Vec::with_capacity(tools.len());
         for tool in tools {
             let fingerprint = if pinning == Pinning::Off { String::new() } else { fingerprint::of(&tool) };
+            let name = tool.name().to_owned();
+            let (tool, out_of_form) = match tool.in_form() {
+                Ok(formed) => formed,
+                Err(error) => {
+                    report.left_out.insert(name, error.message().to_owned());
+                    continue;
+                }
+            };
             let (tool, hidden) = tool.cleaned();
             report.tools.entry(tool.name().to_owned()).or_insert(ToolReport {
                 fingerprint,
                 state: State::Pinned,
                 hidden,
+                out_of_form,
             });
             cleaned.push(tool);
         }
         if pinning != Pinning::Off {
             self.compare(service, &mut report).await?;
         }
-        self.report_hidden(service, &report);
+        report_odd(service, &report);
         cleaned.retain(|tool| !report.is_held(tool.name()));
         service.report.store(Arc::new(report));
         Ok(cleaned)
@@ -142,18 +151,31 @@ impl Gateway {
                 .await;
         }
     }
+}
 
-    /// Once for each state of affairs.
-    fn report_hidden(&self, service: &Service, report: &Report) {
-        let known = service.report.load();
-        for (name, tool) in report.tools.iter().filter(|(_, tool)| !tool.hidden.is_empty()).take(MAX_RECORDS)
-        {
-            if known.tools.get(name).is_some_and(|known| known.hidden == tool.hidden) {
-                continue;
-            }
+/// Says what is odd about definitions, once for each state of affairs.
+fn report_odd(service: &Service, report: &Report) {
+    let known = service.report.load();
+    for (name, why) in report.left_out.iter().take(MAX_RECORDS) {
+        if known.left_out.get(name) != Some(why) {
+            tracing::warn!(?service, "{service:?}, tool '{}' is left out: {why}", name.escape_debug());
+        }
+    }
+    let odd = report.tools.iter().filter(|(_, tool)| !tool.hidden.is_empty() || !tool.out_of_form.is_empty());
+    for (name, tool) in odd.take(MAX_RECORDS) {
+        let known = known.tools.get(name);
+        let name = name.escape_debug();
+        if !tool.hidden.is_empty() && known.is_none_or(|known| known.hidden != tool.hidden) {
             let kinds: Vec<String> = tool.hidden.iter().map(ToString::to_string).collect();
-            let (tool, kinds) = (name.escape_debug(), kinds.join(", "));
-            tracing::warn!(?service, "{service:?}, tool '{tool}': its definition hides {kinds}");
+            let kinds = kinds.join(", ");
+            tracing::warn!(?service, "{service:?}, tool '{name}': its definition hides {kinds}");
+        }
+        if !tool.out_of_form.is_empty() && known.is_none_or(|known| known.out_of_form != tool.out_of_form) {
+            let fields = tool.out_of_form.join(", ");
+            tracing::warn!(
+                ?service,
+                "{service:?}, tool '{name}': fields are of types that MCP does not give them: {fields}"
+            );
         }
     }
 }

@@ -55,6 +55,15 @@ impl ListedTool {
             Self::Door(_, definition) => definition,
         }
     }
+
+    /// The same for clients of versions before 2026-07-28.
+    #[must_use]
+    pub fn definition_for_older(&self) -> &Bytes {
+        match self {
+            Self::Route(route) => route.listed_to_older.as_ref().unwrap_or(&route.listed),
+            Self::Door(_, definition) => definition,
+        }
+    }
 }
 
 /// One of the two.

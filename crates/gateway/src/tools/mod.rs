@@ -131,7 +131,11 @@ impl Gateway {
         let env = Env { tenant: tenant.clone(), ..self.env.clone() };
         match (inline.open)(inline_tool(definition, tool_type, config.clone()), &env) {
             Ok(connector) => match connector.tools(&Context::system(tenant.clone(), CHECK_TIMEOUT)).await {
-                Ok(mut tools) => found = tools.pop(),
+                Ok(mut tools) => {
+                    found = tools.pop();
+                    let schema = found.as_ref().map(|tool| serde_json::from_str(tool.input_schema().get()));
+                    problems.extend(schema.and_then(|schema| check_arguments(&schema.unwrap_or_default())));
+                }
                 Err(error) => problems.push(Problem::new(place(""), "Invalid", error.message())),
             },
             Err(error) => problems.extend(error.problems().iter().cloned().map(|mut problem| {
@@ -161,8 +165,8 @@ impl Gateway {
                     "WrongType",
                     "the input_schema must be an object",
                 ));
-            } else if let Err(error) = Schema::compile(schema, "parameter") {
-                problems.push(Problem::new("input_schema", "InvalidSchema", error.message()));
+            } else {
+                problems.extend(check_arguments(schema));
             }
         }
         let catalog = self.catalog().tenant(tenant);
@@ -267,6 +271,12 @@ impl Gateway {
             is_for_admins: false,
         }
     }
+}
+
+/// Why this is no schema of arguments.
+fn check_arguments(schema: &Value) -> Option<Problem> {
+    let error = Schema::compile_arguments(schema).err()?;
+    Some(Problem::new("input_schema", "InvalidSchema", error.message()))
 }
 
 /// The connector's one tool is called as in the Tool's address.

@@ -125,7 +125,7 @@ impl UriTool {
         let definition = serde_json::value::RawValue::from_string(definition).map_err(unusable)?;
         let shape = if has_shape { self.shape.clone() } else { target.shape().clone() };
         let max_bytes = self.shape.max_bytes.or(target.shape().max_bytes);
-        let tool = Tool::from_raw(&definition)?.shaped(Shape { max_bytes, ..shape });
+        let tool = Tool::from_raw(&definition)?.in_form()?.0.shaped(Shape { max_bytes, ..shape });
         let tool = tool.taking_null(target.takes_null()).relayed(target.is_relayed());
         // A schema of the Tool's own has defaults of its own.
         let tool = tool.filling_defaults(target.fills_defaults() || self.input_schema.is_some());

@@ -8,15 +8,15 @@ use super::server_requests::ServerRequests;
 use super::startup::Startup;
 use super::subscriptions::{Subscriber, Subscriptions};
 use super::{Answered, lists};
+use gateway::Gateway;
 use gateway::policy::Permit;
-use gateway::{Gateway, ListKind};
 use mcp::modern::Cache;
 use mcp::{Era, RpcError, Version};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Arguments, Context, Reason, Request, Target, Wanted};
+use tool::{Arguments, Context, ListKind, Reason, Request, Target, Wanted};
 
 /// A door: one for all clients over HTTP of this replica, and one for each connection.
 pub(crate) struct Door {
@@ -89,7 +89,7 @@ impl Door {
     }
 
     pub(super) fn list_tools(&self, cx: &Context, era: Era, cursor: Option<&str>) -> Answered<String> {
-        Ok(for_era(era, lists::tools(&self.gateway, cx, cursor)?, Cache::Private))
+        Ok(for_era(era, lists::tools(&self.gateway, cx, era, cursor)?, Cache::Private))
     }
 
     pub(super) fn list(
@@ -156,7 +156,7 @@ impl Door {
                     Wanted::Prompt { .. } | Wanted::Completion { .. } => Cache::No,
                 };
                 match self.gateway.get(cx, wanted, extras).await {
-                    Ok(result) => Ok(for_era(version.era(), result.get().to_owned(), cache)),
+                    Ok(result) => Ok(outcome::of_get(&result, version, cache)),
                     Err(error) => Err(outcome::refusal_of_get(&error, version)),
                 }
             }

@@ -3,17 +3,21 @@
 use super::Answered;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gateway::{Gateway, ListKind};
-use mcp::RpcError;
-use tool::Context;
+use gateway::{Gateway, ListedTool};
+use mcp::{Era, RpcError};
+use tool::{Context, ListKind};
 
 /// Entries in one answer; many clients never ask for a second page.
 const PAGE: usize = 1000;
 
 /// The tools of a caller.
-pub(super) fn tools(gateway: &Gateway, cx: &Context, cursor: Option<&str>) -> Answered<String> {
+pub(super) fn tools(gateway: &Gateway, cx: &Context, era: Era, cursor: Option<&str>) -> Answered<String> {
     let tools = gateway.listed(cx);
-    let entries: Vec<_> = tools.iter().map(|told| (told.name(), &**told.definition())).collect();
+    let definition = |told| match era {
+        Era::Legacy => ListedTool::definition_for_older(told),
+        Era::Modern => ListedTool::definition(told),
+    };
+    let entries: Vec<_> = tools.iter().map(|told| (told.name(), &**definition(told))).collect();
     page("tools", &entries, cursor)
 }
 

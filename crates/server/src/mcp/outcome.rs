@@ -8,6 +8,7 @@ use mcp::modern::{self, Cache};
 use mcp::{Era, RpcError, Version};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use tool::content::without_blocks;
 use tool::{Content, ErrorKind, Fields, InputRequest, Outcome, Output, Question, Reason, RunId, Structured};
 
 pub(super) const SERVER_INFO: &str =
@@ -54,7 +55,8 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on:
 /// What a tool gave.
 pub(super) fn of_output(output: Output, version: Version) -> String {
     let failure = output.failure().map(CallError::of);
-    let result = as_known(output, version).into_result(structured_for(version));
+    let output = output.without_blocks(unknown_blocks(version));
+    let result = output.into_result(structured_for(version));
     match failure {
         Some(failure) => noting(result, &failure, version),
         None => result,
@@ -107,9 +109,19 @@ fn structured_for(version: Version) -> Structured {
     }
 }
 
-/// Links to resources came with 2025-06-18.
-fn as_known(output: Output, version: Version) -> Output {
-    if version < Version::V2025_06_18 { output.without_links() } else { output }
+/// What a service gave of its documents and prompts.
+pub(super) fn of_get(result: &RawValue, version: Version, cache: Cache) -> String {
+    let known = without_blocks(result.get(), unknown_blocks(version));
+    for_era(version.era(), known.unwrap_or_else(|| result.get().to_owned()), cache)
+}
+
+/// Content blocks that came with later versions.
+fn unknown_blocks(version: Version) -> &'static [&'static str] {
+    match version {
+        Version::V2024_11_05 => &["resource_link", "audio"],
+        Version::V2025_03_26 => &["resource_link"],
+        Version::V2025_06_18 | Version::V2025_11_25 | Version::V2026_07_28 => &[],
+    }
 }
 
 /// The result as clients of this era expect it.

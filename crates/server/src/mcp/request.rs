@@ -2,13 +2,13 @@
 
 use super::Answered;
 use super::tasks::{self, TaskRequest};
-use gateway::{CALL_TOOL, ListKind, named_by_call_tool};
+use gateway::{CALL_TOOL, named_by_call_tool};
 use mcp::{Era, Message, RpcError, Version, envelope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use tool::{Extras, Fields, Reference, RunId, Wanted, plain};
+use tool::{Extras, Fields, ListKind, Reference, RunId, Wanted, plain};
 
 /// A request of a client, other than the handshake.
 pub(super) enum Request {

@@ -4,12 +4,14 @@
 //! every answer), `--linger` (stay when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
 //! end), `--refuse TEXT` (the answer to a handshake), `--resource TEXT` (says TEXT of `memo://same` and of all that `memo://of/{id}` makes, and that each
 //! has changed when it is watched), `--instructions TEXT`, `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
-//! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list), `--wide FILE SPACE` (a
+//! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list), `--lists FILE` (prompts and resources: what it
+//! says of each method is its result), `--wide FILE SPACE` (a
 //! [`Wide`] server that writes every line it reads to the file). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
 use super::wide::Wide;
 use super::{call, initialized, reply, text};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -107,6 +109,10 @@ fn serve(request: &Value, line: &str) {
                 hello["capabilities"]["resources"] = json!({ "subscribe": true });
                 hello["capabilities"]["completions"] = json!({});
             }
+            if has("--lists") {
+                hello["capabilities"]["prompts"] = json!({});
+                hello["capabilities"]["resources"] = json!({});
+            }
             if let Some(instructions) = option("--instructions") {
                 hello["instructions"] = instructions.into();
             }
@@ -115,10 +121,18 @@ fn serve(request: &Value, line: &str) {
         Some(method) if has("--resource") && is_about_resources(method) => {
             send(&id, &Ok(resource(method, &request["params"])));
         }
+        Some(method) if listed(method).is_some() => send(&id, &Ok(listed(method).unwrap_or_default())),
         Some("tools/list") => send(&id, &Ok(list(request))),
         Some("tools/call") => run(&id, request, line),
         _ => send(&id, &super::answer(request, line)),
     }
+}
+
+/// What the file of `--lists` says of a method.
+fn listed(method: &str) -> Option<String> {
+    let text = std::fs::read_to_string(option("--lists")?).expect("a file of results");
+    let said: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&text).expect("JSON");
+    said.get(method).map(|result| result.get().to_owned())
 }
 
 fn is_about_resources(method: &str) -> bool {

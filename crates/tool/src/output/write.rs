@@ -1,15 +1,23 @@
 //! An answer as an MCP `CallToolResult`.
 
+use super::older::{in_field, with_object};
 use super::read::as_json;
 use super::{Body, Output, Structured};
 use crate::Content;
+use std::borrow::Cow;
 
 impl Output {
     /// The answer as an MCP `CallToolResult` in JSON for a client, without a copy of what was relayed.
     #[must_use]
     pub fn into_result(self, structured: Structured) -> String {
         match self.body {
-            Body::Relayed(raw, _) => Box::<str>::from(raw).into_string(),
+            Body::Relayed(raw, _) => {
+                let object = match structured {
+                    Structured::Anything => None,
+                    Structured::Objects => with_object(raw.get(), self.is_of_any_type),
+                };
+                object.unwrap_or_else(|| Box::<str>::from(raw).into_string())
+            }
             Body::Json(..) | Body::Unparsed(_) | Body::Blocks(_) | Body::Notice(_) => self.result(structured),
         }
     }
@@ -24,9 +32,11 @@ impl Output {
         let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
         match &self.body {
             Body::Relayed(raw, _) => return raw.get().to_owned(),
-            Body::Json(data, beside) => push_data(&mut result, data.get(), beside, structured),
+            Body::Json(data, beside) => {
+                push_data(&mut result, data.get(), beside, self.shown(data.get(), structured))
+            }
             Body::Unparsed(text) => match as_json(text) {
-                Some(data) => push_data(&mut result, data, &[], structured),
+                Some(data) => push_data(&mut result, data, &[], self.shown(data, structured)),
                 None => push_blocks(&mut result, &[Content::text(text)]),
             },
             Body::Blocks(blocks) => push_blocks(&mut result, blocks),
@@ -34,6 +44,15 @@ impl Output {
         }
         result.push_str(if self.is_error { ",\"isError\":true}" } else { ",\"isError\":false}" });
         result
+    }
+
+    /// The data as structured content, where clients take it.
+    fn shown<'a>(&self, data: &'a str, structured: Structured) -> Option<Cow<'a, str>> {
+        match structured {
+            Structured::Objects if self.is_of_any_type => Some(in_field(data).into()),
+            Structured::Objects if !data.trim_start().starts_with('{') => None,
+            Structured::Anything | Structured::Objects => Some(data.into()),
+        }
     }
 
     /// The same for those who are promised `isError`, which MCP servers may leave out.
@@ -52,7 +71,7 @@ impl Output {
 }
 
 /// Begins a result with data as text, what stands beside it, and the data as such where clients take it.
-fn push_data(result: &mut String, data: &str, beside: &[Content], structured: Structured) {
+fn push_data(result: &mut String, data: &str, beside: &[Content], structured: Option<Cow<'_, str>>) {
     result.push_str("{\"content\":[");
     result.push_str(Content::text(data).get());
     for block in beside {
@@ -60,9 +79,9 @@ fn push_data(result: &mut String, data: &str, beside: &[Content], structured: St
         result.push_str(block.get());
     }
     result.push(']');
-    if structured == Structured::Anything || data.trim_start().starts_with('{') {
+    if let Some(structured) = structured {
         result.push_str(",\"structuredContent\":");
-        result.push_str(data);
+        result.push_str(&structured);
     }
 }
 

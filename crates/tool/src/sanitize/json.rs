@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 /// Keys whose text explains; everything else is data that must reach the service as it is.
 const WORDS: [&str; 5] = ["description", "title", "markdownDescription", "enumDescriptions", "$comment"];
 /// Keywords of a schema below which there is data.
-const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
+pub(crate) const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
 /// Keywords of a schema below which keys are names, not keywords.
-const NAMES: [&str; 5] = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+pub(crate) const NAMES: [&str; 5] =
+    ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 
 /// An object or array around the place where the reader is.
 #[derive(Default)]

@@ -4,7 +4,7 @@ mod escaped;
 mod json;
 
 pub use escaped::escaped;
-pub(crate) use json::clean_field;
+pub(crate) use json::{DATA, NAMES, clean_field};
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
