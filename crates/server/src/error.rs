@@ -295,11 +295,12 @@ impl From<tool::Error> for Problem {
         if error.kind() == tool::ErrorKind::Internal {
             tracing::error!(error = error.full_message(), "a call failed by a mistake of ours: {error}");
         }
-        Self {
-            errors: error.problems().to_vec(),
-            retry_after: error.retry_after(),
-            ..Self::new(Code::of(&error), error.message())
-        }
+        let errors = match (error.problems(), error.parameter()) {
+            ([], Some(parameter)) => vec![tool::Problem::new(parameter, "Invalid", error.message())],
+            (problems, _) => problems.to_vec(),
+        };
+        let retry_after = error.retry_after();
+        Self { errors, retry_after, ..Self::new(Code::of(&error), error.message()) }
     }
 }
 

@@ -115,6 +115,27 @@ async fn names_the_field_that_has_a_wrong_type_or_is_unknown() {
     assert!(missing.string("detail").contains("name"), "{}", missing.text);
 }
 
+/// HT-5.2: what only the service can judge lands on its argument, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_the_argument_that_a_service_refuses() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let mail = json!({ "from_address": "it@example.com", "allow_recipients": ["*@example.com"] });
+    app.service(json!({ "type": "mail", "id": "it", "config": mail })).await;
+    app.service(json!({ "type": "oss", "id": "docs", "config": {} })).await;
+    let letter = |to: &str| json!({ "to": to, "subject": "s", "body": "b" });
+    for (uri, arguments, status, code, path) in [
+        ("mail://it/send", letter("nobody"), 422, "VALIDATION_FAILED", "to"),
+        ("mail://it/send", letter("eve@elsewhere.net"), 403, "FORBIDDEN", "to"),
+        ("oss://docs/save", json!({ "key": "../a", "content": "x" }), 422, "VALIDATION_FAILED", "key"),
+        ("oss://docs/list", json!({ "cursor": "/x" }), 422, "VALIDATION_FAILED", "cursor"),
+    ] {
+        let reply = app.call(uri, arguments).await.is_problem(status, code);
+        let detail = reply.string("detail");
+        assert_eq!(reply.errors(), [(path, "Invalid")], "{}", reply.text);
+        assert_eq!(reply.body["errors"][0]["message"], detail, "{}", reply.text);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refuses_bodies_beyond_the_limit() {
     let app = TestApp::start(Backend::Sqlite).await;

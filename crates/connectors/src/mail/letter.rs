@@ -6,6 +6,7 @@ use super::attachments::{self, Attachment};
 use super::settings::ContentType;
 use super::tools::{MAX_HEADERS, MAX_LINE, MailTool};
 use crate::shared::arguments::{texts, wrong};
+use lettre::Address;
 use lettre::message::Mailbox;
 use serde_json::{Map, Value};
 use tool::{Context, Result};
@@ -21,6 +22,8 @@ pub(super) struct Letter {
     pub(super) to: Vec<Mailbox>,
     pub(super) cc: Vec<Mailbox>,
     pub(super) bcc: Vec<Mailbox>,
+    /// Everybody in the order of the arguments; some may be named twice.
+    pub(super) named: Vec<Address>,
     /// All of `to` stand in one message.
     pub(super) is_together: bool,
     pub(super) subject: String,
@@ -53,14 +56,16 @@ impl Mail {
             [] => self.recipients(arguments, "to")?,
             fixed => fixed.to_vec(),
         };
-        if to.is_empty() {
-            return Err(wrong("to", "is missing; name somebody to write to"));
-        }
         // Whoever fixes the recipients means them all.
         let (cc, bcc) = match tool.to.is_empty() {
             true => (self.recipients(arguments, "cc")?, self.recipients(arguments, "bcc")?),
             false => (Vec::new(), Vec::new()),
         };
+        let named = [&to, &cc, &bcc].into_iter().flatten().map(|mailbox| mailbox.email.clone()).collect();
+        let [to, cc, bcc] = [to, cc, bcc].map(each_once);
+        if to.is_empty() {
+            return Err(wrong("to", "is missing; name somebody to write to"));
+        }
         let (people, most) = (to.len() + cc.len() + bcc.len(), self.limits.recipients);
         if people > most {
             let why = format!("and 'cc' and 'bcc' name {people} people; 'max_recipients' allows {most}");
@@ -79,6 +84,7 @@ impl Mail {
             to,
             cc,
             bcc,
+            named,
             is_together,
             subject,
             body,
@@ -98,10 +104,7 @@ impl Mail {
         for text in given {
             let mailbox = argument(text, parameter)?;
             self.allow_list.check(&mailbox, parameter)?;
-            // Somebody who stands there twice is written to once.
-            if !found.iter().any(|other| is_same(&other.email, &mailbox.email)) {
-                found.push(mailbox);
-            }
+            found.push(mailbox);
         }
         Ok(found)
     }
@@ -110,6 +113,12 @@ impl Mail {
         let chosen = tool.template.as_deref().or_else(|| present(arguments, "template"));
         let words = match chosen {
             Some(name) => self.rendered(name, tool, arguments)?,
+            None if has_variables(arguments) => {
+                return Err(wrong(
+                    "variables",
+                    "are for a template; name one in 'template', or leave them out",
+                ));
+            }
             None => written(arguments)?,
         };
         // Also what a template made of values.
@@ -153,6 +162,21 @@ impl Letter {
             _ => Ok(()),
         }
     }
+}
+
+/// Somebody who stands there twice is written to once.
+fn each_once(mailboxes: Vec<Mailbox>) -> Vec<Mailbox> {
+    let mut once: Vec<Mailbox> = Vec::with_capacity(mailboxes.len());
+    for mailbox in mailboxes {
+        if !once.iter().any(|other| is_same(&other.email, &mailbox.email)) {
+            once.push(mailbox);
+        }
+    }
+    once
+}
+
+fn has_variables(arguments: &Map<String, Value>) -> bool {
+    arguments.get("variables").and_then(Value::as_object).is_some_and(|variables| !variables.is_empty())
 }
 
 fn written(arguments: &Map<String, Value>) -> Result<Words> {

@@ -1,5 +1,7 @@
 //! From arguments to what became of the mail: once where that is asked for.
 
+use super::address::is_same;
+use super::letter::Letter;
 use super::mime::{self, Message};
 use super::tools::MailTool;
 use super::{Carrier, Mail};
@@ -7,6 +9,7 @@ use crate::shared::arguments::wrong;
 use crate::shared::sending::once::{Keyed, Late, Reach, Words};
 use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all};
 use async_trait::async_trait;
+use lettre::Address;
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 use tool::{Call, Context, Output, Result};
@@ -28,7 +31,7 @@ impl Mail {
             let letter = self.letter(limited, tool, arguments).await?;
             let messages = mime::messages(&letter)?;
             self.check_size(&messages)?;
-            self.deliver(limited, &messages, &is_doubtful).await
+            self.deliver(limited, &letter, &messages, &is_doubtful).await
         };
         let bounds = (&self.bounds, &call.options);
         let result = Keyed::send(keyed, cx, bounds, LATE, &is_doubtful, Box::pin(sending)).await?;
@@ -57,20 +60,31 @@ impl Mail {
     }
 
     /// Sends all of them, and tells what became of each.
-    async fn deliver(&self, cx: &Context, messages: &[Message], is_doubtful: &AtomicBool) -> Result<Value> {
+    async fn deliver(
+        &self,
+        cx: &Context,
+        letter: &Letter,
+        messages: &[Message],
+        is_doubtful: &AtomicBool,
+    ) -> Result<Value> {
         let ended = carry_all(cx, self, messages, self.at_once, is_doubtful).await;
         let pieces = messages.iter().zip(ended).map(|(message, ended)| {
             let people = message.recipients.iter().map(|mailbox| mailbox.email.to_string()).collect();
             let named = |fate| Fate { id: Some(message.id.clone()), ..fate };
             (people, ended.map(|fates| fates.into_iter().map(named).collect()))
         });
-        Ok(Report::of("sent", pieces)?.result())
+        let report = Report::of("sent", pieces)?;
+        let people: Vec<_> = messages.iter().flat_map(|message| &message.recipients).collect();
+        let place = |named: &Address| people.iter().position(|mailbox| is_same(&mailbox.email, named));
+        Ok(report.for_each(letter.named.iter().filter_map(place)).result())
     }
 }
 
 #[async_trait]
 impl Carry for Mail {
     type Piece = Message;
+
+    const KNOWS_DOUBT: bool = true;
 
     fn recipients(&self, message: &Message) -> usize {
         message.recipients.len()

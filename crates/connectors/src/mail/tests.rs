@@ -120,6 +120,39 @@ async fn keeps_mail_in_a_folder_of_its_own() {
     }
 }
 
+/// ML-5: who is named twice is written to once, and has a status in both places.
+#[tokio::test]
+async fn tells_a_status_for_each_who_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = open(json!({}), folder.path());
+    let [ada, bob, eve] = ["ada@example.com", "bob@example.com", "eve@example.com"];
+    let (to, copy) = ([ada, bob, "Ada <ada@EXAMPLE.com>", bob], [eve, ada]);
+    for (arguments, named, messages) in [
+        (json!({ "to": to }), &[ada, bob, ada, bob][..], 2),
+        (json!({ "to": to, "cc": copy }), &[ada, bob, ada, bob, eve, ada][..], 3),
+    ] {
+        let mut arguments = arguments;
+        (arguments["subject"], arguments["body"]) = (json!("s"), json!("b"));
+        let sent = send(&service, "send", arguments).await.unwrap();
+        let told = sent["recipients"].as_array().unwrap();
+        assert_eq!(told.iter().map(|told| told["to"].as_str().unwrap()).collect::<Vec<_>>(), named);
+        assert!(told.iter().all(|told| told["status"] == "sent"), "{sent}");
+        assert_eq!(kept(folder.path()).len(), messages, "with those before");
+    }
+}
+
+/// ML-4: what would change nothing is refused by its name.
+#[tokio::test]
+async fn refuses_variables_without_a_template() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = open(json!({}), folder.path());
+    let arguments =
+        json!({ "to": "ada@example.com", "subject": "s", "body": "b", "variables": { "name": "Ada" } });
+    let error = send(&service, "send", arguments).await.unwrap_err();
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("variables")), "{error}");
+    assert!(kept(folder.path()).is_empty());
+}
+
 /// ML-6
 #[tokio::test]
 async fn refuses_headers_that_are_not_for_callers() {
@@ -326,7 +359,8 @@ async fn writes_once_to_somebody_who_stands_there_twice() {
     let service = open(json!({}), folder.path());
     let arguments = json!({ "to": ["ada@example.com", "ada@EXAMPLE.com", "Ada@example.com"], "subject": "s", "body": "b" });
     let result = send(&service, "send", arguments).await.unwrap();
-    assert_eq!(result["recipients"].as_array().unwrap().len(), 2, "{result}");
+    assert_eq!(result["recipients"].as_array().unwrap().len(), 3, "{result}");
+    assert_eq!(kept(folder.path()).len(), 2);
     let twice = json!({ "to": "ada@example.com", "subject": "s", "body": "b", "headers": { "X-A": "1", "x-a": "2" } });
     let error = send(&service, "send", twice).await.unwrap_err();
     assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("headers")));

@@ -46,6 +46,14 @@ pub(super) trait Broker: Send + Sync + 'static {
         false
     }
 
+    /// Whether the place is there for a message that is made later; where it is made then, it is.
+    ///
+    /// # Errors
+    /// `Missing` where it is not. Whatever else is no answer.
+    async fn find(&self, _: &Destination) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns when the broker has said that it has the message.
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt>;
 

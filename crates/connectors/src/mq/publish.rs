@@ -79,6 +79,11 @@ impl Mq {
         let (Some(queue), Some(service)) = (&self.queue, &self.service) else {
             return Err(Error::unsupported("nothing can be held back without a server; leave delay out"));
         };
+        if let Err(error) = self.broker.find(&tool.destination).await
+            && error.kind() == ErrorKind::Missing
+        {
+            return Err(error);
+        }
         let mut headers = message.headers.clone();
         headers.insert(ID_HEADER.to_owned(), message.id.clone());
         // An expression finds the key again.

@@ -39,11 +39,11 @@ impl Key {
     }
 
     /// Where a page ended: it is compared with keys and never opened, so that it may end within a part.
-    pub(super) fn cursor_of(text: &str, prefix: &str) -> Result<Self> {
+    pub(super) fn cursor_of(text: &str, prefix: &str) -> Result<String> {
         if text.starts_with('/') || text.contains(|c| c == '\\' || is_hidden(c)) {
             return Err(refuse("cursor", "is no cursor of an answer of 'list'"));
         }
-        Self::behind(text, "cursor", prefix)
+        Self::behind(text, "cursor", prefix).map(|key| key.0)
     }
 
     fn behind(text: &str, parameter: &str, prefix: &str) -> Result<Self> {
@@ -60,7 +60,7 @@ impl Key {
     }
 }
 
-fn refuse(parameter: &str, why: &str) -> Error {
+pub(super) fn refuse(parameter: &str, why: &str) -> Error {
     Error::invalid_input(format!("parameter '{parameter}' {why}")).of_parameter(parameter)
 }
 

@@ -5,6 +5,7 @@ mod arguments;
 mod client;
 #[cfg(feature = "oss")]
 mod cloud;
+mod cursor;
 #[cfg(unix)]
 mod fs;
 #[cfg(not(unix))]

@@ -1,6 +1,7 @@
 //! What each tool does.
 
 use super::arguments::{Arguments, is_type, wrong};
+use super::cursor::Cursor;
 use super::key::Key;
 use super::limited::{Limited, too_large};
 use super::store::{ListRequest, PresignRequest, SaveOptions};
@@ -166,7 +167,7 @@ impl Oss {
         let prefix =
             Key::prefix_of(arguments.text("prefix").unwrap_or_default(), "prefix", &self.offer.prefix)?;
         let after = match arguments.text("cursor") {
-            Some(cursor) => Some(Key::cursor_of(cursor, &self.offer.prefix)?.as_str().to_owned()),
+            Some(cursor) => Some(Cursor::parse(cursor, &self.offer.prefix)?),
             None => None,
         };
         let limit = arguments.number("maxKeys").unwrap_or(100).clamp(1, 1000);
@@ -188,7 +189,7 @@ impl Oss {
             })
             .collect();
         let prefixes: Vec<_> = listing.prefixes.iter().map(|prefix| self.offer.shown(prefix)).collect();
-        let cursor = listing.last().filter(|_| listing.is_truncated).map(|last| self.offer.shown(last));
+        let cursor = listing.cursor().map(|cursor| cursor.written(&self.offer.prefix));
         let result = json!({
             "objects": objects, "prefixes": prefixes, "cursor": cursor, "truncated": listing.is_truncated,
         });

@@ -1,5 +1,6 @@
 //! What every provider of objects must be able to do; keys are whole here, with the service's prefix.
 
+use super::cursor::{Cursor, unknown};
 use super::key::Key;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ pub(super) trait Store: Send + Sync {
 
     async fn stat(&self, cx: &Context, key: &Key) -> Result<Object>;
 
-    /// Objects by key, in the order of bytes.
+    /// Objects by key, in the order of bytes, where the store has no order of its own.
     async fn list(&self, cx: &Context, request: ListRequest) -> Result<Listing>;
 
     /// Succeeds also where there was none.
@@ -48,13 +49,25 @@ pub(super) struct SaveOptions {
 pub(super) struct ListRequest {
     pub(super) prefix: String,
     /// Only what comes behind it.
-    pub(super) after: Option<String>,
+    pub(super) after: Option<Cursor>,
     pub(super) limit: usize,
     /// What has this behind the prefix is joined up to it.
     pub(super) delimiter: Option<String>,
 }
 
 impl ListRequest {
+    /// The key that the page before has ended with.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it has ended with a mark, which not every list has.
+    pub(super) fn after_key(&self) -> Result<Option<&str>> {
+        match &self.after {
+            Some(Cursor::Key(key)) => Ok(Some(key)),
+            Some(Cursor::Mark(_)) => Err(unknown()),
+            None => Ok(None),
+        }
+    }
+
     /// Joined as folders are.
     pub(super) fn is_by_folder(&self) -> bool {
         self.delimiter.as_deref() == Some("/")
@@ -67,9 +80,9 @@ impl ListRequest {
         key.get(..self.prefix.len() + at + delimiter.len())
     }
 
-    /// The page before has ended with the key, behind it, or with what it is joined to.
-    pub(super) fn is_seen(&self, key: &str) -> bool {
-        self.after.as_deref().is_some_and(|after| key <= after || self.group(key) == Some(after))
+    /// The page before has ended with the key, or with what it is joined to.
+    pub(super) fn is_end(&self, key: &str, after: &str) -> bool {
+        key == after || self.group(key) == Some(after)
     }
 }
 
@@ -80,8 +93,8 @@ pub(super) struct Listing {
     pub(super) prefixes: Vec<String>,
     /// There are more behind the last.
     pub(super) is_truncated: bool,
-    /// The last as the store orders them, where that may not be the order of bytes.
-    pub(super) last: Option<String>,
+    /// Where it ended as the store has it, where that is not the last in the order of bytes.
+    pub(super) end: Option<Cursor>,
 }
 
 impl Listing {
@@ -89,13 +102,13 @@ impl Listing {
         self.objects.len() + self.prefixes.len()
     }
 
-    /// The last key or prefix of the page, from where the next one goes on.
-    pub(super) fn last(&self) -> Option<&str> {
-        if self.last.is_some() {
-            return self.last.as_deref();
+    /// From where the next page goes on, if there is one.
+    pub(super) fn cursor(&self) -> Option<Cursor> {
+        if !self.is_truncated || self.end.is_some() {
+            return self.end.clone().filter(|_| self.is_truncated);
         }
-        let (object, prefix) = (self.objects.last().map(|object| object.key.as_str()), self.prefixes.last());
-        object.max(prefix.map(String::as_str))
+        let (object, prefix) = (self.objects.last().map(|object| &object.key), self.prefixes.last());
+        object.max(prefix).cloned().map(Cursor::Key)
     }
 }
 

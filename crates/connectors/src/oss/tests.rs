@@ -69,6 +69,20 @@ async fn conforms_like_every_connector_on_s3() {
     conformance::check(&subject).await;
 }
 
+/// OS-5: who makes an address to write at lets others write, and is asked as for writing.
+#[tokio::test]
+async fn only_a_store_that_is_read_says_that_its_links_are() {
+    let env = Env { data_dir: Some(std::env::temp_dir()), ..Env::default() };
+    for is_read_only in [true, false] {
+        let settings = json!({ "read_only": is_read_only });
+        let service = Kind::of::<Settings>().open(settings, &env).unwrap();
+        let tools = service.tools(&conformance::context(std::time::Duration::from_secs(20))).await.unwrap();
+        let presign = tools.iter().find(|tool| tool.name() == "presign").unwrap();
+        let hints: Value = serde_json::from_str(presign.field("annotations").unwrap().get()).unwrap();
+        assert_eq!(hints["readOnlyHint"], is_read_only, "{hints}");
+    }
+}
+
 #[test]
 fn refuses_settings_that_cannot_work() {
     for (settings, path) in [

@@ -182,6 +182,9 @@ fn presign(is_read_only: bool) -> Definition {
             },
             "required": ["url", "method", "headers", "expiresAt"],
         }),
+        // Whoever makes an address to write at lets others write.
+        is_reading: is_read_only,
+        is_destructive: !is_read_only,
         is_idempotent: false,
         ..Definition::reading(
             "presign",

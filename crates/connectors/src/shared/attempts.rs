@@ -20,7 +20,8 @@ pub(crate) struct RetrySettings {
     /// chance, so that many callers do not come back together.
     #[schemars(range(min = 0, max = 300_000))]
     pub(crate) initial_delay_ms: u64,
-    /// The longest pause, in milliseconds.
+    /// The longest pause that doubling makes, in milliseconds. A service that says when to come back (`Retry-After`) is
+    /// waited for as long as it says if the call has so much time, and otherwise not at all.
     #[schemars(range(min = 0, max = 300_000))]
     pub(crate) max_delay_ms: u64,
 }

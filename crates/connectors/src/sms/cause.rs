@@ -1,6 +1,7 @@
 //! Why a vendor does not send: its codes, told apart as far as somebody acts on them.
 
 use super::gateway::Answer;
+use super::hidden::Words;
 use crate::shared::attempts::retry_after;
 use crate::shared::clock::skew;
 use crate::shared::sending::{Fate, Status};
@@ -38,7 +39,7 @@ impl Cause {
     }
 
     /// What became of a message for one number.
-    pub(super) fn fate(self, code: &str, words: &str) -> Fate {
+    pub(super) fn fate(self, code: &str, words: &Words) -> Fate {
         let status = match self {
             Self::Throttled => Status::Deferred,
             Self::Unclear => Status::Unknown,
@@ -46,16 +47,15 @@ impl Cause {
                 Status::Refused
             }
         };
-        let words: String = tool::plain(words).chars().take(200).collect();
-        Fate::new(status, Some(code.into()), format!("{}: {words}", self.words()))
+        Fate::new(status, Some(code.into()), format!("{}: {}", self.words(), words.as_str()))
     }
 }
 
 /// What became of a request that the vendor refused as a whole. What concerns the service and not the message is an error.
 pub(super) fn failure(
-    answer: &Answer,
+    answer: &Answer<'_>,
     code: &str,
-    words: &str,
+    words: &Words,
     cause: Cause,
     people: usize,
 ) -> Result<Vec<Fate>> {

@@ -1,6 +1,7 @@
 //! What every vendor's gateway can do, and the requests that go there.
 
 use super::cause::{self, Cause};
+use super::hidden::{Hidden, Words};
 use super::number::Number;
 use super::sign::Stamp;
 use super::wording::Wording;
@@ -57,7 +58,7 @@ pub(super) trait Vendor: Send + Sync {
     /// The request that sends the same to some numbers.
     fn request(&self, wording: &Wording, numbers: &[Number], stamp: &Stamp) -> Result<Request>;
 
-    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>>;
+    fn read(answer: &Answer<'_>, numbers: &[Number]) -> Result<Vec<Fate>>;
 
     /// Whether the vendor can send it, as far as that shows before.
     fn suits(wording: &Wording) -> Result<()>;
@@ -82,7 +83,8 @@ impl<V: Vendor> Gateway for V {
         is_doubtful: &AtomicBool,
     ) -> Result<Vec<Fate>> {
         let request = self.request(wording, numbers, &Stamp::now())?;
-        let answer = self.web().exchange(request, is_doubtful).await?;
+        let hidden = Hidden::of(wording, numbers);
+        let answer = self.web().exchange(request, hidden, is_doubtful).await?;
         let fates = V::read(&answer, numbers)?;
         // Whoever says this has let nothing through, in whatever words.
         match answer.status == TOO_MANY && fates.iter().all(|fate| fate.status == Status::Unknown) {
@@ -115,19 +117,31 @@ pub(super) struct Web {
 }
 
 /// An answer in JSON.
-pub(super) struct Answer {
+pub(super) struct Answer<'a> {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) json: Value,
+    hidden: Hidden<'a>,
 }
 
-impl Answer {
+impl Answer<'_> {
     pub(super) fn text(&self, pointer: &str) -> Option<&str> {
         self.json.pointer(pointer).and_then(Value::as_str)
     }
 
+    /// What the vendor says to people, where it does.
+    pub(super) fn words(&self, said: Option<&str>) -> Words {
+        self.hidden.masked(said.unwrap_or_default())
+    }
+
     /// The whole request failed with this code of the vendor's.
-    pub(super) fn failure(&self, code: &str, words: &str, cause: Cause, people: usize) -> Result<Vec<Fate>> {
+    pub(super) fn failure(
+        &self,
+        code: &str,
+        words: &Words,
+        cause: Cause,
+        people: usize,
+    ) -> Result<Vec<Fate>> {
         let is_clear = self.status < 500 && code != NO_CODE;
         let cause = if cause == Cause::Other && !is_clear { Cause::Unclear } else { cause };
         cause::failure(self, code, words, cause, people)
@@ -161,7 +175,12 @@ impl Web {
     }
 
     /// Sends a request that sends messages: from when it is written on, nobody knows what became of it.
-    pub(super) async fn exchange(&self, request: Request, is_doubtful: &AtomicBool) -> Result<Answer> {
+    pub(super) async fn exchange<'a>(
+        &self,
+        request: Request,
+        hidden: Hidden<'a>,
+        is_doubtful: &AtomicBool,
+    ) -> Result<Answer<'a>> {
         self.policy.check(&request.url)?;
         is_doubtful.store(true, Ordering::Relaxed);
         let response = self.http.send(request).await.map_err(|error| {
@@ -181,7 +200,7 @@ impl Web {
         match json {
             Some(json) => {
                 is_doubtful.store(false, Ordering::Relaxed);
-                Ok(Answer { status, headers, json })
+                Ok(Answer { status, headers, json, hidden })
             }
             None => {
                 // Whoever says this has not let the request through.

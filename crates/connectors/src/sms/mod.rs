@@ -3,6 +3,7 @@
 mod cause;
 mod file;
 mod gateway;
+mod hidden;
 mod number;
 mod send;
 mod settings;

@@ -69,6 +69,11 @@ impl Number {
         format!("+{}{}", self.country_code, self.national)
     }
 
+    /// `13800138000`; all of it where which part is the country is not known.
+    pub(super) fn national(&self) -> &str {
+        &self.national
+    }
+
     /// `13800138000` in China, `8613800138000` elsewhere: as Aliyun has it.
     pub(super) fn national_in_china(&self) -> String {
         if self.country_code == "86" {

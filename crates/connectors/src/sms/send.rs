@@ -27,7 +27,7 @@ const AFTER_THE_CALL: Duration = Duration::from_secs(1);
 impl Sms {
     pub(super) async fn send(&self, cx: &Context, tool: &SmsTool, call: &Call) -> Result<Output> {
         let arguments = call.arguments.as_map()?;
-        let numbers = self.numbers(arguments)?;
+        let people = self.people(arguments)?;
         let wording = wording::read(tool, arguments, self.provider.takes_words())?;
         self.gateway.check(&wording)?;
         let scope = format!("sms/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
@@ -35,52 +35,64 @@ impl Sms {
         let keyed = Keyed::of(cx, arguments, &self.keys, scope, words)?;
         let is_doubtful = AtomicBool::new(false);
         let limited = &self.bounds.limited(cx, &call.options);
-        let sending = self.deliver(limited, &wording, &numbers, &is_doubtful);
+        let sending = self.deliver(limited, &wording, &people, &is_doubtful);
         let bounds = (&self.bounds, &call.options);
         let mut result = Keyed::send(keyed, cx, bounds, LATE, &is_doubtful, sending).await?;
         // Results are kept without numbers, which only the caller knows.
-        for (told, number) in result["recipients"].as_array_mut().into_iter().flatten().zip(&numbers) {
-            told["to"] = number.given.as_str().into();
+        for (told, (given, _)) in result["recipients"].as_array_mut().into_iter().flatten().zip(&people.named)
+        {
+            told["to"] = given.as_str().into();
         }
         Report::output(&result, None)
     }
 
-    fn numbers(&self, arguments: &Map<String, Value>) -> Result<Vec<Number>> {
+    fn people(&self, arguments: &Map<String, Value>) -> Result<People> {
         let given = texts(arguments, "to")?;
-        let (people, most) = (given.len(), self.max_recipients);
-        if people == 0 {
+        let (count, most) = (given.len(), self.max_recipients);
+        if count == 0 {
             return Err(wrong("to", "is missing; name somebody to write to"));
         }
-        if people > most {
-            return Err(wrong("to", &format!("names {people} people; 'max_recipients' allows {most}")));
+        if count > most {
+            return Err(wrong("to", &format!("names {count} people; 'max_recipients' allows {most}")));
         }
-        let mut numbers: Vec<Number> = Vec::with_capacity(people);
+        let mut people = People { numbers: Vec::with_capacity(count), named: Vec::with_capacity(count) };
         for text in given {
             let number = Number::parse(text, &self.country_code, "to")?;
-            // Somebody who stands there twice is written to once.
-            if !numbers.iter().any(|other| other.e164() == number.e164()) {
-                numbers.push(number);
+            let given = number.given.clone();
+            let known = people.numbers.iter().position(|other| other.e164() == number.e164());
+            let place = known.unwrap_or(people.numbers.len());
+            if known.is_none() {
+                people.numbers.push(number);
             }
+            people.named.push((given, place));
         }
-        Ok(numbers)
+        Ok(people)
     }
 
     async fn deliver(
         &self,
         cx: &Context,
         wording: &Wording,
-        numbers: &[Number],
+        people: &People,
         is_doubtful: &AtomicBool,
     ) -> Result<Value> {
-        let pieces: Vec<_> = numbers.chunks(self.gateway.at_once()).map(<[Number]>::to_vec).collect();
+        let pieces: Vec<_> = people.numbers.chunks(self.gateway.at_once()).map(<[Number]>::to_vec).collect();
         let carrier = Carrier { sms: self, wording, cx };
         let ended = carry_all(cx, &carrier, &pieces, AT_ONCE, is_doubtful).await;
         let told = pieces
             .iter()
             .zip(ended)
             .map(|(piece, ended)| (piece.iter().map(|number| masked_number(&number.given)).collect(), ended));
-        Ok(Report::of("accepted", told)?.result())
+        let places = people.named.iter().map(|(_, place)| *place);
+        Ok(Report::of("accepted", told)?.for_each(places).result())
     }
+}
+
+/// Somebody who is named twice is written to once, and has a status in both places.
+struct People {
+    numbers: Vec<Number>,
+    /// As they are written, with their place among the numbers.
+    named: Vec<(String, usize)>,
 }
 
 /// What all requests of one call have in common.
@@ -93,6 +105,8 @@ struct Carrier<'a> {
 #[async_trait]
 impl Carry for Carrier<'_> {
     type Piece = Vec<Number>;
+
+    const KNOWS_DOUBT: bool = false;
 
     fn recipients(&self, piece: &Vec<Number>) -> usize {
         piece.len()

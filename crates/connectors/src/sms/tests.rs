@@ -103,6 +103,21 @@ async fn writes_messages_into_a_file_of_its_own() {
     assert_eq!(plain["messageId"], lines[0]["id"]);
 }
 
+/// SM-6: who is named twice is written to once, and has a status in both places.
+#[tokio::test]
+async fn tells_a_status_for_each_who_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Kind::of::<Settings>().open(json!({}), &in_folder(folder.path())).unwrap();
+    let to = ["13800138000", "13900139000", "+86 138-0013-8000", "13900139000"];
+    let sent = send(&service, "send", json!({ "to": to, "content": "x" })).await.unwrap();
+    let told = sent["recipients"].as_array().unwrap();
+    assert_eq!(told.iter().map(|told| told["to"].as_str().unwrap()).collect::<Vec<_>>(), to);
+    assert!(told[0]["messageId"] == told[2]["messageId"] && told[1]["messageId"] == told[3]["messageId"]);
+    let lines =
+        std::fs::read_to_string(folder.path().join("tenants/default/sms/crm/messages.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+}
+
 #[tokio::test]
 async fn refuses_arguments_that_say_nothing_or_two_things() {
     let folder = tempfile::tempdir().unwrap();

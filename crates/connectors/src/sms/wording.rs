@@ -27,6 +27,16 @@ impl std::fmt::Debug for Wording {
     }
 }
 
+impl Wording {
+    /// The words of the caller, all of them or those of a template.
+    pub(super) fn values(&self) -> &[String] {
+        match self {
+            Self::Plain(content) => std::slice::from_ref(content),
+            Self::Template { params, .. } => &params.values,
+        }
+    }
+}
+
 /// Values of a template: by name, in an order, or both.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Params {

@@ -84,8 +84,7 @@ impl Redis {
         message.leaves();
         let id: Option<String> =
             add.query_async(&mut connection).await.map_err(|error| failure::of_publishing(&error))?;
-        let id =
-            id.ok_or_else(|| Error::missing(format!("there is no stream '{stream}', and 'declare' is off")))?;
+        let id = id.ok_or_else(|| no_stream(stream))?;
         Ok(Receipt { available_at: entry::time_of(&id), position: Some(id), receivers: None })
     }
 
@@ -97,7 +96,7 @@ impl Redis {
         for stream in streams.filter(|_| !self.declares) {
             let is_there: bool = connection.exists(stream).await.map_err(|error| failure::of(&error))?;
             if !is_there {
-                return Err(Error::missing(format!("there is no stream '{stream}', and 'declare' is off")));
+                return Err(no_stream(stream));
             }
         }
         Ok(())
@@ -118,10 +117,21 @@ fn is_reading(from: &Destination) -> Result<&str> {
     }
 }
 
+fn no_stream(stream: &str) -> Error {
+    Error::missing(format!("there is no stream '{stream}', and 'declare' is off"))
+}
+
 #[async_trait]
 impl Broker for Redis {
     fn delays(&self, _: &Destination) -> bool {
         false
+    }
+
+    async fn find(&self, to: &Destination) -> Result<()> {
+        if self.declares {
+            return Ok(());
+        }
+        self.health(std::slice::from_ref(to)).await
     }
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
@@ -137,6 +147,7 @@ impl Broker for Redis {
 
     async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
         let stream = is_reading(from)?;
+        self.find(from).await?;
         self.connections.unanswered.watch(async { self.taker(stream).await?.show(basket).await }).await
     }
 

@@ -49,8 +49,8 @@ pub(super) fn build(
     let signer =
         Signer::new(settings.provider, account.bucket, region, account.credentials, base_url.clone());
     let signer = Arc::new(signer);
-    let transport =
-        Transport { route, signer: signer.clone(), base, bucket: account.bucket.to_owned(), pages: None };
+    let bucket = account.bucket.to_owned();
+    let transport = Transport { route, signer: signer.clone(), base, bucket, pages: None, page: None };
     let context = OperationContext::new().with_http_transport(HttpTransporter::new(transport.clone()));
     Some(Cloud { operator: operator.with_context(context), transport, signer, base_url, tasks })
 }

@@ -125,7 +125,7 @@ fn rejected(said: &str) -> Error {
 }
 
 /// The text of an XML element that has neither attributes nor children: a word for programs.
-fn element(xml: &str, name: &str) -> Option<String> {
+pub(super) fn element(xml: &str, name: &str) -> Option<String> {
     let text = xml.split_once(&format!("<{name}>"))?.1.split_once("</")?.0;
     let is_word = (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));

@@ -5,6 +5,7 @@ mod build;
 mod download;
 mod failure;
 mod list;
+mod page;
 mod signer;
 #[cfg(test)]
 mod tests;

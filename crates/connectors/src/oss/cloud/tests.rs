@@ -4,6 +4,7 @@
 use super::super::settings::{Provider, Settings};
 use super::transport::Route;
 use super::{Cloud, build};
+use crate::oss::cursor::Cursor;
 use crate::oss::key::Key;
 use crate::oss::store::{ListRequest, PresignRequest, SaveOptions, Store};
 use crate::shared::network::Policy;
@@ -119,7 +120,7 @@ async fn does_everything(provider: &str) {
     loop {
         let request = ListRequest { prefix: String::new(), after, limit: 3, delimiter: None };
         let page = store.list(&cx, request).await.unwrap();
-        after = page.last().map(str::to_owned);
+        after = page.cursor();
         found.extend(page.objects.into_iter().map(|object| object.key));
         if !page.is_truncated {
             break;
@@ -137,7 +138,7 @@ async fn joins(store: &Cloud, names: [&str; 4]) {
     let cx = context(Duration::from_secs(60));
     let joined = |delimiter: &str, after: Option<&str>| ListRequest {
         prefix: String::new(),
-        after: after.map(str::to_owned),
+        after: after.map(|key| Cursor::Key(key.to_owned())),
         limit: 2,
         delimiter: Some(delimiter.to_owned()),
     };

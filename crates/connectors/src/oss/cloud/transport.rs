@@ -1,7 +1,7 @@
 //! How requests go out: through the client of this program, to addresses that were checked, within their time.
 
 use super::failure::{self, refusal};
-
+use super::page::{self, Page};
 use super::signer::Signer;
 use crate::oss::answer::escaped;
 use crate::shared::attempts::timed_out;
@@ -9,7 +9,7 @@ use crate::shared::network::Policy;
 use crate::shared::unreachable::explain;
 use bytes::Bytes;
 use fetch::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST};
-use fetch::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use fetch::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use fetch::{Client, Url};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _};
@@ -49,6 +49,8 @@ pub(super) struct Transport {
     pub(super) bucket: String,
     /// How many pages of one list have come; nothing where none is listed.
     pub(super) pages: Option<Arc<AtomicUsize>>,
+    /// The only page that is wanted.
+    pub(super) page: Option<Arc<Page>>,
 }
 
 impl Transport {
@@ -101,6 +103,11 @@ impl Transport {
         Self { pages: Some(Arc::default()), ..self.clone() }
     }
 
+    /// The same for one page of it.
+    pub(super) fn for_page(&self, page: Arc<Page>) -> Self {
+        Self { page: Some(page), ..self.clone() }
+    }
+
     /// A store may say forever that its list goes on.
     fn count_page(&self) -> Result<()> {
         let pages = self.pages.as_ref().map_or(0, |pages| pages.fetch_add(1, Ordering::Relaxed));
@@ -113,29 +120,44 @@ impl Transport {
         Err(Error::upstream(message))
     }
 
-    /// Enough of an answer to see what it is, if it has that much.
-    async fn beginning(&self, response: &mut fetch::Response) -> Result<Vec<u8>> {
+    /// So much of an answer, if it has that much.
+    async fn beginning(&self, response: &mut fetch::Response, bytes: usize) -> Result<Vec<u8>> {
         let mut begun = Vec::new();
-        while begun.len() < BEGINNING_BYTES {
+        while begun.len() < bytes {
             let Some(piece) = self.piece(response).await? else { break };
             begun.extend_from_slice(&piece);
         }
         Ok(begun)
     }
 
-    async fn exchange(&self, request: Request<Buffer>) -> Result<Response<HttpBody>> {
-        let (mut parts, body) = request.into_parts();
-        let mut url =
-            Url::parse(&parts.uri.to_string()).map_err(|_| Error::internal("the store has no address"))?;
-        let no_address = || Error::internal("the store has no address");
-        url.set_host(self.base.host_str()).map_err(|_| no_address())?;
+    /// The beginning of a list, or all of the page that is wanted of it.
+    async fn listed(&self, response: &mut fetch::Response) -> Result<Vec<u8>> {
+        let Some(page) = &self.page else { return self.beginning(response, BEGINNING_BYTES).await };
+        let list = self.beginning(response, page::MAX_BYTES).await?;
+        page.end(&list)?;
+        Ok(list)
+    }
+
+    /// Where a request of OpenDAL's goes.
+    fn address(&self, uri: &Uri) -> Option<Url> {
+        let mut url = Url::parse(&uri.to_string()).ok()?;
+        url.set_host(self.base.host_str()).ok()?;
         let _ = url.set_port(self.base.port());
         // Escaped as the vendors escape it: not all of them sign what stands for itself elsewhere.
         let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
         url.set_path(&escaped(&path));
+        Some(url)
+    }
+
+    async fn exchange(&self, request: Request<Buffer>) -> Result<Response<HttpBody>> {
+        let (mut parts, body) = request.into_parts();
+        let mut url = self.address(&parts.uri).ok_or_else(no_address)?;
+        let (is_head, is_list) = (parts.method == Method::HEAD, parts.method == Method::GET);
+        if let Some(page) = self.page.as_ref().filter(|_| is_list) {
+            page.begin(&mut url)?;
+        }
         parts.uri = url.as_str().parse().map_err(|_| no_address())?;
         self.signer.sign(&mut parts).await?;
-        let (is_head, is_list) = (parts.method == Method::HEAD, parts.method == Method::GET);
         if is_list {
             self.count_page()?;
         }
@@ -161,7 +183,7 @@ impl Transport {
         }
         if status.is_success() && !is_head {
             if is_list {
-                begun = self.beginning(&mut response).await?;
+                begun = self.listed(&mut response).await?;
             }
             failure::check_store(&headers, is_list.then_some(&begun))?;
         }
@@ -193,6 +215,10 @@ impl HttpTransport for Transport {
 fn wrap(error: Error) -> opendal::Error {
     opendal::Error::new(ErrorKind::Unexpected, "the store was not reached")
         .set_source(failure::Carried(error))
+}
+
+fn no_address() -> Error {
+    Error::internal("the store has no address")
 }
 
 fn late(time: Duration) -> Error {

@@ -16,13 +16,14 @@ const MAX_KEY_BYTES: usize = 1024;
 
 /// One page.
 pub(super) fn list(files: &Files, request: &ListRequest, end: &CancellationToken) -> Result<Listing> {
+    let after = request.after_key()?;
     let top = match files.top() {
         Ok(top) => top,
         // Nothing was saved yet.
         Err(Errno::NOENT) => return Ok(Listing::default()),
         Err(error) => return Err(unreadable(error)),
     };
-    let mut walk = Walk { files, request, end, listing: Listing::default() };
+    let mut walk = Walk { files, request, after, end, listing: Listing::default() };
     walk.folder(&top, "")?;
     Ok(walk.listing)
 }
@@ -30,6 +31,7 @@ pub(super) fn list(files: &Files, request: &ListRequest, end: &CancellationToken
 struct Walk<'a> {
     files: &'a Files,
     request: &'a ListRequest,
+    after: Option<&'a str>,
     end: &'a CancellationToken,
     listing: Listing,
 }
@@ -70,9 +72,9 @@ impl Walk<'_> {
 
     /// A folder within one; `path` ends with a slash.
     fn child(&mut self, parent: &Folder, name: &str, path: &str) -> Result<bool> {
-        let ListRequest { prefix, after, .. } = self.request;
+        let prefix = &self.request.prefix;
         let may_match = path.starts_with(prefix.as_str()) || prefix.starts_with(path);
-        let is_before = after.as_deref().is_some_and(|after| path <= after && !after.starts_with(path));
+        let is_before = self.after.is_some_and(|after| path <= after && !after.starts_with(path));
         if !may_match || is_before {
             return Ok(false);
         }
@@ -89,7 +91,7 @@ impl Walk<'_> {
 
     /// A folder that stands for all that is in it; one that holds nothing is none.
     fn joined(&mut self, parent: &Folder, name: &str, path: &str) -> Result<bool> {
-        let is_seen = self.request.after.as_deref().is_some_and(|after| after.starts_with(path));
+        let is_seen = self.after.is_some_and(|after| after.starts_with(path));
         let has_entries = parent.child(name).and_then(|folder| Ok(!folder.entries(MAX_ENTRIES)?.is_empty()));
         if is_seen || !has_entries.unwrap_or(false) {
             return Ok(false);
@@ -102,7 +104,8 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, key: &str) -> Result<bool> {
-        if self.request.is_seen(key) || !key.starts_with(&self.request.prefix) {
+        let is_seen = self.after.is_some_and(|after| key <= after || self.request.is_end(key, after));
+        if is_seen || !key.starts_with(&self.request.prefix) {
             return Ok(false);
         }
         let group = self.request.group(key);

@@ -4,6 +4,7 @@ use super::{Fate, Pace, Status};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -16,6 +17,9 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 #[async_trait]
 pub(crate) trait Carry: Send + Sync {
     type Piece: Sync;
+
+    /// Whether it is told that nobody knows of a single piece. Otherwise its end is that of the call.
+    const KNOWS_DOUBT: bool;
 
     /// How many people get the piece.
     fn recipients(&self, piece: &Self::Piece) -> usize;
@@ -38,8 +42,8 @@ pub(crate) async fn carry_all<C: Carry>(
     is_doubtful: &AtomicBool,
 ) -> Vec<Result<Vec<Fate>>> {
     let batch = Batch {
-        // The end of a single piece is the end of the call.
-        stop: (pieces.len() > 1).then(|| Instant::now() + cx.remaining().saturating_sub(LAST_WORDS)),
+        stop: Instant::now() + cx.remaining().saturating_sub(LAST_WORDS),
+        is_single: pieces.len() == 1,
         is_down: AtomicBool::new(false),
         is_doubtful,
     };
@@ -50,7 +54,8 @@ pub(crate) async fn carry_all<C: Carry>(
 
 /// What the pieces of one call have in common.
 struct Batch<'a> {
-    stop: Option<Instant>,
+    stop: Instant,
+    is_single: bool,
     /// One could not be handed over at all, so that the rest need not try.
     is_down: AtomicBool,
     is_doubtful: &'a AtomicBool,
@@ -62,15 +67,16 @@ impl Batch<'_> {
             return Err(Error::unavailable("it was not sent, since one before it could not be").retryable());
         }
         let doubt = Doubt { own: AtomicBool::new(false), all: self.is_doubtful };
-        let work = async {
+        let mut work = pin!(async {
             if let Some(pace) = carrier.pace() {
                 pace.wait().await;
             }
             carrier.carry(piece, &doubt.own).await
-        };
-        let ended = match self.stop {
-            None => Ok(work.await),
-            Some(stop) => timeout_at(stop, work).await,
+        });
+        let ended = match timeout_at(self.stop, &mut work).await {
+            // The end of a single piece is the end of the call.
+            Err(_) if self.is_single && !(C::KNOWS_DOUBT && doubt.is_there()) => Ok(work.await),
+            ended => ended,
         };
         match ended {
             Ok(ended) => {
@@ -99,6 +105,10 @@ struct Doubt<'a> {
 }
 
 impl Doubt<'_> {
+    fn is_there(&self) -> bool {
+        self.own.load(Ordering::Relaxed)
+    }
+
     /// What became of the piece is told; says whether there was any doubt.
     fn end(&self) -> bool {
         self.own.swap(false, Ordering::Relaxed)

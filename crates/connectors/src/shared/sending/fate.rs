@@ -71,6 +71,12 @@ impl Report {
         Ok(Self { taken, recipients })
     }
 
+    /// A fate for each of those who were named, by their places among the recipients.
+    pub(crate) fn for_each(self, places: impl Iterator<Item = usize>) -> Self {
+        let recipients = places.filter_map(|place| self.recipients.get(place).cloned()).collect();
+        Self { recipients, ..self }
+    }
+
     pub(crate) fn result(&self) -> Value {
         let all = || self.recipients.iter().map(|(_, fate)| fate.status);
         let status = match () {

@@ -58,15 +58,14 @@ impl Vendor for Aliyun {
         self.signed(&pairs(&query), stamp)
     }
 
-    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
-        let (code, words) =
-            (answer.text("/Code").unwrap_or(NO_CODE), answer.text("/Message").unwrap_or_default());
+    fn read(answer: &Answer<'_>, numbers: &[Number]) -> Result<Vec<Fate>> {
+        let (code, words) = (answer.text("/Code").unwrap_or(NO_CODE), answer.words(answer.text("/Message")));
         if code != "OK" {
-            return answer.failure(code, words, cause(code), numbers.len());
+            return answer.failure(code, &words, cause(code), numbers.len());
         }
         // One id for all of them.
         let id = answer.text("/BizId").map(str::to_owned);
-        Ok(vec![Fate { id, ..Fate::new(Status::Taken, Some(code.into()), words) }; numbers.len()])
+        Ok(vec![Fate { id, ..Fate::new(Status::Taken, Some(code.into()), words.as_str()) }; numbers.len()])
     }
 
     fn suits(wording: &Wording) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::super::cause::Cause;
 use super::super::gateway::{Account, Answer, NO_CODE, Vendor, Web, put};
+use super::super::hidden::Words;
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, pairs, sha256};
 use super::super::wording::Wording;
@@ -46,12 +47,12 @@ impl Vendor for Huawei {
         self.signed(pairs(&form), stamp)
     }
 
-    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
+    fn read(answer: &Answer<'_>, numbers: &[Number]) -> Result<Vec<Fate>> {
         let told = answer.json["result"].as_array().map(Vec::as_slice).unwrap_or_default();
         if told.is_empty() {
             let code = answer.text("/code").or_else(|| answer.text("/error_code")).unwrap_or(NO_CODE);
-            let words = answer.text("/description").or_else(|| answer.text("/error_msg")).unwrap_or_default();
-            return answer.failure(code, words, cause(code), numbers.len());
+            let words = answer.words(answer.text("/description").or_else(|| answer.text("/error_msg")));
+            return answer.failure(code, &words, cause(code), numbers.len());
         }
         let of = |number: &Number| told.iter().find(|told| told["originTo"] == number.e164());
         Ok(numbers.iter().map(|number| of(number).map_or_else(Fate::unknown, fate)).collect())
@@ -86,7 +87,7 @@ impl Huawei {
 fn fate(told: &Value) -> Fate {
     let code = told["status"].as_str().unwrap_or(NO_CODE);
     if code != SUCCESS {
-        return cause(code).fate(code, "see the vendor's list of status codes");
+        return cause(code).fate(code, &Words::ours("see the vendor's list of status codes"));
     }
     let id = told["smsMsgId"].as_str().map(str::to_owned);
     Fate { id, ..Fate::new(Status::Taken, Some(code.into()), "Success") }

@@ -2,6 +2,7 @@
 
 use super::super::cause::Cause;
 use super::super::gateway::{Account, Answer, Vendor, Web, put};
+use super::super::hidden::Words;
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, sha256};
 use super::super::wording::Wording;
@@ -43,14 +44,15 @@ impl Vendor for Tencent {
         self.signed(body.to_string(), stamp)
     }
 
-    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
+    fn read(answer: &Answer<'_>, numbers: &[Number]) -> Result<Vec<Fate>> {
         if let Some(code) = answer.text("/Response/Error/Code") {
-            let words = answer.text("/Response/Error/Message").unwrap_or_default();
-            return answer.failure(code, words, cause(code), numbers.len());
+            let words = answer.words(answer.text("/Response/Error/Message"));
+            return answer.failure(code, &words, cause(code), numbers.len());
         }
         let told = answer.json.pointer("/Response/SendStatusSet").and_then(Value::as_array);
         let told = told.map(Vec::as_slice).unwrap_or_default();
         let of = |number: &Number| told.iter().find(|told| told["PhoneNumber"] == number.e164());
+        let fate = |told: &Value| fate(told, &answer.words(told["Message"].as_str()));
         Ok(numbers.iter().map(|number| of(number).map_or_else(Fate::unknown, fate)).collect())
     }
 
@@ -89,13 +91,16 @@ impl Tencent {
     }
 }
 
-fn fate(told: &Value) -> Fate {
+fn fate(told: &Value, words: &Words) -> Fate {
     let text = |name: &str| told[name].as_str().unwrap_or_default();
-    let (code, words) = (text("Code"), text("Message"));
+    let code = text("Code");
     if code != "Ok" {
         return cause(code).fate(code, words);
     }
-    Fate { id: Some(text("SerialNo").to_owned()), ..Fate::new(Status::Taken, Some(code.into()), words) }
+    Fate {
+        id: Some(text("SerialNo").to_owned()),
+        ..Fate::new(Status::Taken, Some(code.into()), words.as_str())
+    }
 }
 
 fn cause(code: &str) -> Cause {

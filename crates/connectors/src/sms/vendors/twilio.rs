@@ -51,8 +51,8 @@ impl Vendor for Twilio {
         Ok(request)
     }
 
-    fn read(answer: &Answer, _: &[Number]) -> Result<Vec<Fate>> {
-        let words = answer.text("/message").unwrap_or_default();
+    fn read(answer: &Answer<'_>, _: &[Number]) -> Result<Vec<Fate>> {
+        let words = &answer.words(answer.text("/message"));
         let code = answer.json["code"].as_u64().or_else(|| answer.json["error_code"].as_u64());
         if let Some(code) = code {
             return answer.failure(&code.to_string(), words, cause(code, answer.status), 1);

@@ -204,8 +204,15 @@ async fn says_what_is_wrong_with_address_sign_in_and_place() {
         "allow_private_network": true, "tools": stream_tool(&stream) });
     let strict = home.open(settings);
     assert_eq!(strict.health(&cx()).await.unwrap_err().kind(), ErrorKind::Missing);
-    let error = run(&strict, "created", json!({ "message": 1 })).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Missing, "{error}");
+    for (tool, arguments) in [
+        ("created", json!({ "message": 1 })),
+        ("created", json!({ "message": 1, "delay": 60_000 })),
+        ("created_peek", json!({})),
+        ("created_receive", json!({})),
+    ] {
+        let error = run(&strict, tool, arguments.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Missing, "{tool} {arguments}: {error}");
+    }
     let _: () = others().await.set(&stream, "a text").await.unwrap();
     let error = run(&strict, "created", json!({ "message": 1 })).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Missing, "{error}");

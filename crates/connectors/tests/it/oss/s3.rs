@@ -44,6 +44,29 @@ async fn pages_lose_nothing_where_the_store_has_an_order_of_its_own() {
         keys.sort();
         assert_eq!(keys, expected, "{most} a page");
     }
+    let names = ["b-1", "b.txt", "b/1", "b/c/3", "b0", "c+d/e", "c/1", "c.txt", "ä/ü"];
+    for name in names {
+        store.save(&format!("folder/{name}"), "x").await;
+    }
+    for (prefix, delimiter, mut expected) in [
+        ("folder/", "/", vec!["b-1", "b.txt", "b/", "b0", "c+d/", "c/", "c.txt", "ä/"]),
+        ("folder/b", "/", vec!["b-1", "b.txt", "b/", "b0"]),
+        ("folder/", "-", vec!["b-", "b.txt", "b/1", "b/c/3", "b0", "c+d/e", "c/1", "c.txt", "ä/ü"]),
+        ("folder/", "c", vec!["b-1", "b.txt", "b/1", "b/c", "b0", "c", "ä/ü"]),
+    ] {
+        expected.sort_unstable();
+        for most in [1, 2, 3, 5, 100] {
+            let arguments = json!({ "prefix": prefix, "delimiter": delimiter, "maxKeys": most });
+            let mut keys = store.keys(arguments).await;
+            keys.sort();
+            let keys: Vec<_> = keys.iter().map(|key| key.trim_start_matches("folder/")).collect();
+            assert_eq!(keys, expected, "'{delimiter}' behind {prefix}, {most} a page");
+        }
+    }
+    let folders = json!({ "prefix": "folder/", "delimiter": "/", "maxKeys": 1 });
+    let cursor = store.call("list", folders).await["cursor"].clone();
+    let error = store.fails("list", json!({ "prefix": "folder/", "cursor": cursor })).await;
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("cursor")), "{error:?}");
 }
 
 /// OS-1, OS-2, OS-3, OS-4, OS-6

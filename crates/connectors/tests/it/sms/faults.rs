@@ -128,6 +128,37 @@ async fn too_many_requests_are_told_in_any_words() {
     }
 }
 
+/// SM-7: whatever a vendor quotes of a message, callers and records get none of it.
+#[tokio::test]
+async fn the_vendors_words_show_neither_numbers_nor_values() {
+    let to = somebody();
+    let said = format!("{to}, +86{to} and 86-{to}: code secret-482913 is not 'secret-4829'");
+    for (vendor, status, body) in [
+        ("aliyun", "200 OK", json!({ "Code": "isv.MOBILE_NUMBER_ILLEGAL", "Message": said })),
+        (
+            "tencent",
+            "200 OK",
+            json!({ "Response": { "Error": { "Code": "FailedOperation.x", "Message": said } } }),
+        ),
+        (
+            "tencent",
+            "200 OK",
+            json!({ "Response": { "SendStatusSet": [{ "PhoneNumber": format!("+86{to}"), "Code": "x", "Message": said }] } }),
+        ),
+        ("huawei", "200 OK", json!({ "code": "E000510", "description": said })),
+        ("twilio", "400 Bad Request", json!({ "code": 21211, "message": said })),
+    ] {
+        let (endpoint, _) = scripted(Some(answering(status, &body.to_string()))).await;
+        let arguments = json!({ "to": to, "params": ["secret-482913", "5"] });
+        let sent = call(&open(&at(&endpoint, vendor)), "verification_code", arguments).await;
+        let (result, is_error, failure) = sent.unwrap();
+        let words = result["recipients"][0]["message"].as_str().unwrap();
+        assert!(is_error && words.contains(&to[7..]), "{vendor}: {result}");
+        assert!(!words.contains(&to) && !words.contains("secret"), "{vendor}: {words}");
+        assert!(!failure.contains(&to) && !failure.contains("secret"), "{vendor}: {failure}");
+    }
+}
+
 /// F23: 200 with an error code.
 #[tokio::test]
 async fn an_error_code_with_status_200_has_failed() {
