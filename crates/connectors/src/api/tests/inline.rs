@@ -97,6 +97,10 @@ fn reports_problems_with_paths_into_the_config() {
         assert!(found.contains(&(expected.0.into(), expected.1)), "{expected:?} in {found:?}");
     }
     assert_eq!(problems(json!({})), [("HTTP.endpoint".to_owned(), "Required")]);
+    // Behind the question mark as before it.
+    for endpoint in ["http://127.0.0.1:9/a\\b", "http://127.0.0.1:9?x=1\\"] {
+        assert_eq!(problems(json!({ "endpoint": endpoint })).len(), 1, "{endpoint}");
+    }
 }
 
 /// HT-1.2

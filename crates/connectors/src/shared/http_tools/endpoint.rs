@@ -54,8 +54,8 @@ pub(crate) fn check_query(text: &str) -> Result<(), &'static str> {
     if text.contains(['{', '}']) {
         return Err("has a placeholder behind the question mark; make it a parameter with position query");
     }
-    if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '#') {
-        return Err("holds spaces, control characters or '#'");
+    if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\' || c == '#') {
+        return Err("holds spaces, control characters, '#' or backslashes");
     }
     if has_masked_query(text) {
         return Err("holds '***', which stands for a secret that is kept; give the secret itself");
