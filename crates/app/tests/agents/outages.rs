@@ -179,14 +179,20 @@ async fn a_call_under_way_ends_while_the_database_is_away(backend: Backend) {
     };
     let (answer, ()) = tokio::join!(asking, outage);
     let content = &answer.body["structuredContent"];
-    assert_eq!((&answer.body["isError"], &content["error"]["code"]), (&json!(true), &json!("UNAVAILABLE")));
+    // Whoever writes to SQLite waits for the lock, so that the run goes on as soon as it is free.
+    let is_stopped = backend == Backend::Postgres;
+    assert_eq!(answer.body["isError"], is_stopped, "{}", answer.body);
     let run = content["run"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned();
     eventually("the database answers", PATIENCE, async || {
         app.get(&format!("runs/{run}")).await.status == 200
     })
     .await;
-    until(&app, &run, "failed").await;
-    assert_eq!(count(&upstream, "/remove"), 0, "nothing begins that is not written down");
+    if is_stopped {
+        assert_eq!(content["error"]["code"], "UNAVAILABLE", "{}", answer.body);
+        until(&app, &run, "failed").await;
+        assert_eq!(count(&upstream, "/remove"), 0, "nothing begins that is not written down");
+        app.post(&format!("runs/{run}/retry"), json!({})).await.is(200);
+    }
     let mut sent = Vec::new();
     eventually("the call is recorded", PATIENCE, async || {
         sent = app.get("audit?tool=crm__send").await.is(200).items();
@@ -194,7 +200,6 @@ async fn a_call_under_way_ends_while_the_database_is_away(backend: Backend) {
     })
     .await;
     assert_eq!((sent.len(), &sent[0]["status"]), (1, &json!("ok")), "{sent:?}");
-    app.post(&format!("runs/{run}/retry"), json!({})).await.is(200);
     until(&app, &run, "succeeded").await;
     assert_eq!((count(&upstream, "/slow/4001"), count(&upstream, "/remove")), (1, 1));
 }

@@ -160,7 +160,7 @@ async fn assert_changes_of_messages_show(app: &TestApp, methods: &str) {
     };
     assert_eq!(
         fields("customers_get"),
-        ["input_schema", "messages.loyalty.v1.Customer", "output_schema"].map(Value::from)
+        ["input_schema", "output_schema", "messages.loyalty.v1.Customer"].map(Value::from)
     );
     assert!(fields("customers_list").contains(&json!("output_schema")));
     let get =

@@ -67,12 +67,12 @@ impl Flows {
         }
         loop {
             let changed = self.store.runs().changed();
-            let now = self.store.runs().get(&run.tenant, &run.id).await?;
-            if now.state.is_ended() {
-                return self.ending(&now).await.map(Some);
-            }
-            if self.is_asking(&now).await? {
-                return Ok(None);
+            match self.store.runs().get(&run.tenant, &run.id).await {
+                Ok(now) if now.state.is_ended() => return self.ending(&now).await.map(Some),
+                Ok(now) if self.is_asking(&now).await? => return Ok(None),
+                // Whoever stops waiting takes the work back that is under way.
+                Err(error) if !error.is_retryable() => return Err(error.into()),
+                Ok(_) | Err(_) => {}
             }
             self.pause_until(changed).await;
         }
