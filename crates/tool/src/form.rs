@@ -48,6 +48,8 @@ pub(crate) struct Field {
 pub(crate) enum Need {
     /// The field is left out.
     Optional,
+    /// The field is this where it is there and not in its form; null says nothing.
+    Else(&'static str),
     /// The object is unusable.
     Required,
     /// The field is this where it is missing or null; with another value the object is unusable.
@@ -145,6 +147,9 @@ fn record(known: &[Field], value: &str) -> Formed {
             (Formed::AsItIs, _) => rest.push((key, value.get().into())),
             (Formed::Changed(value), _) => rest.push((key, value.into())),
             (Formed::Unusable, Some(Need::Is(_))) if value.get() != "null" => return Formed::Unusable,
+            (Formed::Unusable, Some(Need::Else(other))) if value.get() != "null" => {
+                rest.push((key, (*other).into()))
+            }
             (Formed::Unusable, _) => {}
         }
     }
@@ -153,7 +158,7 @@ fn record(known: &[Field], value: &str) -> Formed {
             continue;
         }
         let filled = match field.need {
-            Need::Optional => continue,
+            Need::Optional | Need::Else(_) => continue,
             Need::Required => None,
             Need::Is(value) => Some(value),
             Need::SameAs(other) => all.get(other).map(RawValue::get),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use testkit::model::{Model, Reply};
 use testkit::process::{self, Server};
+use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
 use tool::Secret;
 
@@ -139,6 +140,19 @@ async fn two_asks_at_once_in_one_conversation_are_one(backend: Backend) {
     assert_eq!(turns.len(), 2);
 }
 
+/// The database answers nobody, or takes nothing, for so long.
+async fn is_away(database: &Database, proxy: Option<&TcpProxy>, time: Duration) {
+    let Some(proxy) = proxy else {
+        let mut lock = locked(database).await;
+        tokio::time::sleep(time).await;
+        lock.execute("ROLLBACK").await.unwrap();
+        return;
+    };
+    proxy.cut();
+    tokio::time::sleep(time).await;
+    proxy.restore();
+}
+
 /// AG-15, F15: a call that is under way when the database goes comes to its end; then the run stops, and its caller hears
 /// which run that is.
 async fn a_call_under_way_ends_while_the_database_is_away(backend: Backend) {
@@ -161,21 +175,8 @@ async fn a_call_under_way_ends_while_the_database_is_away(backend: Backend) {
     let asking = async { app.post("agents/a/runs", json!({ "prompt": "Go.", "conversation": "new" })).await };
     let outage = async {
         eventually("it is sent", PATIENCE, async || count(&upstream, "/slow/4001") == 1).await;
-        let lock = match &proxy {
-            Some(proxy) => {
-                proxy.cut();
-                None
-            }
-            None => Some(locked(&database).await),
-        };
         // Longer than the call takes, and what follows it.
-        tokio::time::sleep(Duration::from_secs(7)).await;
-        if let Some(proxy) = &proxy {
-            proxy.restore();
-        }
-        if let Some(mut lock) = lock {
-            lock.execute("ROLLBACK").await.unwrap();
-        }
+        is_away(&database, proxy.as_ref(), Duration::from_secs(7)).await;
     };
     let (answer, ()) = tokio::join!(asking, outage);
     let content = &answer.body["structuredContent"];

@@ -189,7 +189,14 @@ pub fn call(tool: &str, arguments: Map<String, Value>) -> Call {
 /// Those of binding and those of the connector.
 pub async fn bind_and_call(connector: &dyn Connector, cx: &Context, call: Call) -> tool::Result<Outcome> {
     let cx = &call.options.call_timeout().map_or_else(|| cx.clone(), |time| cx.for_at_most(time));
-    let tools = connector.tools(cx).await?;
+    let tools = match connector.tools(cx).await {
+        Ok(tools) => tools,
+        // As the gateway does: what the settings name can be called before the service has said anything.
+        Err(error) => match connector.named_tools() {
+            named if named.is_empty() => return Err(error),
+            named => named,
+        },
+    };
     let Some(tool) = tools.into_iter().find(|tool| tool.name() == call.tool) else {
         return connector.call(cx, call).await;
     };

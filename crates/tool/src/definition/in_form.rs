@@ -32,6 +32,10 @@ impl Tool {
                     let message = format!("the {key} of '{}' is not of type object", self.name);
                     return Err(Error::upstream(message));
                 }
+                (Formed::Unusable, Need::Else(other)) if value.get() != "null" => {
+                    let other = RawValue::from_string((*other).to_owned()).unwrap_or_default();
+                    self.fields.push((key.clone(), other));
+                }
                 (Formed::Unusable, _) => {}
             }
             changed.push(key);

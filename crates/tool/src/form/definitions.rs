@@ -10,12 +10,16 @@ const fn required(name: &'static str, form: Form) -> Field {
     Field { name, form, need: Need::Required }
 }
 
+const fn or_else(name: &'static str, form: Form, value: &'static str) -> Field {
+    Field { name, form, need: Need::Else(value) }
+}
+
 /// A tool, but for its name and its description: without those of the right type it is none.
 pub(crate) const TOOL: &[Field] = &[
     optional("title", Form::Text),
     required("inputSchema", Form::Record(ARGUMENTS)),
     optional("outputSchema", Form::Record(ANSWER)),
-    optional("annotations", Form::Record(HINTS)),
+    or_else("annotations", Form::Record(HINTS), r#"{"readOnlyHint":false,"destructiveHint":true}"#),
     optional("execution", Form::Record(EXECUTION)),
     ICONS,
     META,
@@ -77,12 +81,13 @@ const ANSWER: &[Field] = &[
     optional("required", Form::List(&Form::Text)),
 ];
 
+/// A hint that cannot be read is the more dangerous answer, and not the one that counts where nothing is said.
 const HINTS: &[Field] = &[
     optional("title", Form::Text),
-    optional("readOnlyHint", Form::Flag),
-    optional("destructiveHint", Form::Flag),
-    optional("idempotentHint", Form::Flag),
-    optional("openWorldHint", Form::Flag),
+    or_else("readOnlyHint", Form::Flag, "false"),
+    or_else("destructiveHint", Form::Flag, "true"),
+    or_else("idempotentHint", Form::Flag, "false"),
+    or_else("openWorldHint", Form::Flag, "true"),
 ];
 
 const EXECUTION: &[Field] = &[optional("taskSupport", Form::Word(&["required", "optional", "forbidden"]))];

@@ -48,7 +48,15 @@ fn leaves_out_optional_fields_that_are_not_in_their_form() {
         (r#""annotations":null"#, ""),
         (
             r#""annotations":{"title":null,"readOnlyHint":"yes","openWorldHint":false}"#,
-            r#","annotations":{"openWorldHint":false}"#,
+            r#","annotations":{"readOnlyHint":false,"openWorldHint":false}"#,
+        ),
+        (
+            r#""annotations":{"readOnlyHint":null,"destructiveHint":"no","idempotentHint":1}"#,
+            r#","annotations":{"destructiveHint":true,"idempotentHint":false}"#,
+        ),
+        (
+            r#""annotations":["readOnlyHint"]"#,
+            r#","annotations":{"readOnlyHint":false,"destructiveHint":true}"#,
         ),
         (r#""_meta":"x""#, ""),
         (r#""icons":{}"#, ""),
